@@ -1,5 +1,5 @@
 import { KeyedHash } from '../dist/core/hash.js'
-import { KeySpeller } from '../dist/core/key-speller.js'
+import { KeyEncoder } from '../dist/core/key-encoder.js'
 import { compileObjects } from '../dist/core/rules/compile.js'
 import { Planner } from '../dist/engine/plan.js'
 import { RedisStore } from '../dist/stores/redis/redis-store.js'
@@ -41,7 +41,7 @@ export async function chargedTo(store, counters) {
 export function limitOf(rateLimit) {
   const rules = compileObjects([{ domain: 'audit', descriptors: [{ key: 'caller', rate_limit: rateLimit }] }])
   const entries = [{ key: 'caller', value: 'any' }]
-  const [{ limit }] = new Planner(new KeySpeller(new KeyedHash(1, 2))).plan(rules, {
+  const [{ limit }] = new Planner(new KeyEncoder(new KeyedHash(1, 2))).plan(rules, {
     domain: 'audit',
     descriptors: [{ entries }],
   })

@@ -19,7 +19,7 @@ describe('the package', () => {
     ])
   })
 
-  it('raises errors that can be told apart by class and code', () => {
+  it('raises errors that can be distinguished by class and code', () => {
     try {
       rateLimit({ limit: -1, window: '1m' })
       expect.unreachable()

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { KeyedHash } from '../../dist/core/hash.js'
-import { KeySpeller } from '../../dist/core/key-speller.js'
+import { KeyEncoder } from '../../dist/core/key-encoder.js'
 import { compileObjects } from '../../dist/core/rules/compile.js'
 import { Planner } from '../../dist/engine/plan.js'
 
@@ -26,7 +26,7 @@ export function chargesOf(count, { algorithm = 'sliding_window', secret = true, 
       : { unit: 'day', requests_per_unit: requests }
   const limit = { algorithm, ...budget }
   const rules = compileObjects([{ domain: 'api', descriptors: [{ key: 'api_key', secret, rate_limit: limit }] }])
-  const planner = new Planner(new KeySpeller(new KeyedHash(17, 42), PARTITIONS))
+  const planner = new Planner(new KeyEncoder(new KeyedHash(17, 42), PARTITIONS))
   return Array.from({ length: count }, (_, n) =>
     planner.plan(rules, { domain: 'api', descriptors: [{ entries: [{ key: 'api_key', value: apiKey(n) }] }] }),
   )

@@ -1,5 +1,5 @@
 import { KeyedHash } from '../../dist/core/hash.js'
-import { KeySpeller } from '../../dist/core/key-speller.js'
+import { KeyEncoder } from '../../dist/core/key-encoder.js'
 import { compileObjects } from '../../dist/core/rules/compile.js'
 import { Planner } from '../../dist/engine/plan.js'
 import { LeasedStore } from '../../dist/stores/leased/leased-store.js'
@@ -36,7 +36,7 @@ export async function openNode(url, { isEager = false, decorate = (redis) => red
 export function chargesOf(count, rateLimit, name = 'caller') {
   const rate_limit = { timeout_ms: TIMEOUT_MS, ...rateLimit }
   const rules = compileObjects([{ domain: 'api', descriptors: [{ key: name, rate_limit }] }])
-  const planner = new Planner(new KeySpeller(new KeyedHash(17, 42), PARTITIONS))
+  const planner = new Planner(new KeyEncoder(new KeyedHash(17, 42), PARTITIONS))
   return Array.from({ length: count }, (_, n) =>
     planner
       .plan(rules, { domain: 'api', descriptors: [{ entries: [{ key: name, value: `${n}` }] }] })

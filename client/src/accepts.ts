@@ -1,19 +1,20 @@
 const HALF_MS = 60_000
 
-/** A Throttle drops calls to a server that says nothing of its limits. There is one for each server and caller. */
+/** Drops calls to a server that says nothing of its limits. There is one for each server and caller. */
 export interface Throttle {
-  /** mayGo says whether to send a call. `random` is from 0 to 1. */
+  /** Returns whether to send a call. `random` is from 0 to 1. */
   mayGo(nowMs: number, random: number): boolean
-  /** accepted is told of each call that was not refused. */
+  /** Records a call that was not refused. */
   accepted(nowMs: number): void
 }
 
-/** acceptsRatio is client-side throttling by what a server accepted of late, see Accepts. */
+/** Client-side throttling by what a server accepted of late, see Accepts. */
 export const acceptsRatio = (): Throttle => new Accepts()
 
 /**
- * Accepts throttles by what a server accepted of late, where it says nothing of its limits: calls are dropped at random with the
- * chance `max(0, (requests - 2 * accepts) / (requests + 1))` over the last two minutes (Google's SRE book, "Handling Overload").
+ * Throttles by what a server accepted of late, where it says nothing of its limits: calls are dropped at random with
+ * the chance `max(0, (requests - 2 * accepts) / (requests + 1))` over the last two minutes (Google's SRE book,
+ * "Handling Overload").
  */
 export class Accepts implements Throttle {
   #half = 0
@@ -21,7 +22,7 @@ export class Accepts implements Throttle {
   #now = [0, 0]
   #before = [0, 0]
 
-  /** mayGo says whether to send a call. What is dropped counts as requested. */
+  /** Returns whether to send a call. What is dropped counts as requested. */
   mayGo(nowMs: number, random: number): boolean {
     this.#turn(nowMs)
     const [excess, requests] = this.#now.map((count, i) => count + this.#before[i])

@@ -4,22 +4,22 @@ import { checkAmounts, type FetchInput, type PacedFetchOptions, type PacedInit }
 
 const IDEMPOTENT = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']
 
-/** Timers end at once beyond it: 24 days. */
+/** Timers fire immediately beyond it: 24 days. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** A Call is one call on its way, with all its attempts. */
+/** One call on its way, with all its attempts. */
 export interface Call extends LaneCall {
   readonly url: URL
   /** Where it waits: by server, and whose budget it takes from. */
   readonly laneName: string
-  /** isRepeatable says whether it may be sent once more: whether that does no harm, and its body is still there. */
+  /** Whether it may be sent again: whether that is safe and its body is still available. */
   isRepeatable(): boolean
   send(): Promise<Response>
-  /** end lets go of the deadline. What has begun to arrive is the caller's. */
+  /** Clears the deadline. An answer that has begun to arrive belongs to the caller. */
   end(): void
 }
 
-/** callOf reads what a caller of fetch says. */
+/** Reads what a caller of fetch says. */
 export function callOf(options: PacedFetchOptions, order: number, input: FetchInput, paced: PacedInit): Call {
   const { rateLimit = {}, ...init } = paced
   const { cost = 1, deadlineMs = options.deadlineMs ?? 60_000, priority = 0 } = rateLimit
@@ -50,10 +50,10 @@ export function callOf(options: PacedFetchOptions, order: number, input: FetchIn
   }
 }
 
-/** isOnce says whether a body can be read once only: streams, and what Node.js takes in their place. */
+/** Returns whether a body can be read once only: streams, and what Node.js takes in their place. */
 const isOnce = (body: unknown): boolean => 'getReader' in Object(body) || Symbol.asyncIterator in Object(body)
 
-/** credentialOf tells callers apart by what they show, without keeping it. */
+/** Identifies callers by their credential, without keeping it. */
 function credentialOf(headers: Headers): string {
   const text = `${headers.get('authorization')} ${headers.get('x-api-key')}`
   let hash = 1

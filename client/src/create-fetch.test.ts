@@ -84,7 +84,7 @@ describe('a call that is refused', () => {
     expect(await outcome(fetch(URL_))).toMatchObject({ status: 403 })
   })
 
-  it('is given up at once when the server wants it later than the deadline', async () => {
+  it('is given up immediately when the server wants it later than the deadline', async () => {
     const { fetch } = served([[429, { 'Retry-After': '120' }]])
     const ended = fetch(URL_, { rateLimit: { deadlineMs: 10_000 } }).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(0)
@@ -136,7 +136,7 @@ describe('a call that is refused', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('is tried again for a fifth of the calls at the most', async () => {
+  it('is tried again for at most a fifth of the calls', async () => {
     const { fetch, sent } = served([[429, { 'Retry-After-Ms': '1' }]])
     for (let i = 0; i < 500; i++) await outcome(fetch(URL_))
     // After a hundred that were saved up.
@@ -252,7 +252,7 @@ describe('an answer that nobody reads', () => {
   })
 })
 
-describe('what calls are told apart by', () => {
+describe('what calls are distinguished by', () => {
   const EMPTY: Answer = [200, { RateLimit: '"a";r=0;t=5', 'RateLimit-Policy': '"a";q=9;w=9' }]
 
   it.each<[string, PacedInit, PacedInit, number]>([
@@ -321,7 +321,7 @@ describe('options', () => {
 })
 
 describe('throttle', () => {
-  it('drops calls to a server that refuses most, and tells no limits', async () => {
+  it('drops calls to a server that refuses most and announces no limits', async () => {
     const { fetch, sent } = served([[429]], { throttle: acceptsRatio, retries: 0 })
     const reasons = new Set<string>()
     for (let i = 0; i < 20; i++) {
@@ -345,15 +345,15 @@ describe('share', () => {
     const ends: ((learnt: Learnt) => void)[] = []
     const end = (at: number): Share => ({
       tell: (learnt) => ends[1 - at](structuredClone(learnt)),
-      hear: (told) => {
-        ends[at] = told
+      hear: (received) => {
+        ends[at] = received
       },
       close: () => {},
     })
     return [end(0), end(1)]
   }
 
-  it('has one know what another learnt: what is left, and refusals', async () => {
+  it('shares what one learned: what remains, and refusals', async () => {
     const [here, there] = linked()
     const first = served([[429, { 'Retry-After': '5' }], OK], { share: here })
     const second = served([OK], { share: there })
@@ -404,7 +404,7 @@ describe('a server that lies', () => {
     expect((await ends).map(({ status }) => status)).toEqual(Array(50).fill(200))
   })
 
-  it('that nothing is left for ever has a call say so at once, and is asked again after an hour', async () => {
+  it('that nothing is left for ever has a call say so immediately, and is asked again after an hour', async () => {
     const { fetch, sent } = served([[200, { RateLimit: '"a";r=0;t=999999999', 'RateLimit-Policy': '"a";q=1;w=1' }], OK])
     await fetch(URL_)
     await expect(fetch(URL_)).rejects.toMatchObject({ reason: 'deadline', retryAfterMs: 3_600_000 })

@@ -8,9 +8,9 @@ import { backoffMs, jittered, RetryBudget } from './retries.ts'
 const MAX_LANES = 1_000
 
 /**
- * createFetch wraps fetch so that it keeps to what servers say of their limits: it spreads calls over what is left, waits as it is
- * told, and tries again what was refused, within a deadline and a share of the traffic. A call that is given up rejects with a
- * RateLimitError.
+ * Wraps fetch so that it keeps to the limits that servers announce: it spreads calls over the remaining budget, waits
+ * as instructed, and retries refused calls, within a deadline and a share of the traffic. A call that is given up
+ * rejects with a RateLimitError.
  */
 export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
   const { deadlineMs, retries = 5, retryShare = 0.2, maxWaiting = 10_000, on = {}, share } = options
@@ -20,12 +20,12 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
   const counts = { calls: 0, sent: 0, refused: 0, retried: 0, gaveUp: 0 }
   share?.hear(({ lane: name, budgets, pauseMs }) => {
     const lane = laneOf(name)
-    lane.pacer.told(now(), budgets)
+    lane.pacer.update(now(), budgets)
     lane.pacer.pause(now(), pauseMs)
     lane.look()
   })
 
-  /** laneOf finds where calls wait. The one that was not used for longest is forgotten when there are many. */
+  /** Finds where calls wait. The one that was not used for longest is forgotten when there are many. */
   function laneOf(name: string): Lane {
     const lane = lanes.get(name) ?? new Lane(options.throttle?.())
     if (!lanes.delete(name) && lanes.size >= MAX_LANES) {
@@ -39,7 +39,7 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
     return lane
   }
 
-  /** attempt waits for its turn, and sends. */
+  /** Waits for its turn, and sends. */
   async function attempt(call: Call, lane: Lane): Promise<Response> {
     if (!lane.pacer.isPaced && lane.throttle?.mayGo(now(), Math.random()) === false) {
       throw new RateLimitError('throttled', 'the server has refused too many requests')
@@ -48,19 +48,19 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
     await lane.enter(call, maxWaiting)
     counts.sent++
     const waitedMs = now() - askedMs
-    if (waitedMs >= 1) tell(() => on.waited?.({ url: call.url.href, waitedMs }))
+    if (waitedMs >= 1) notify(() => on.waited?.({ url: call.url.href, waitedMs }))
     try {
       return await call.send()
     } catch (error) {
       lane.pacer.failed(call.cost)
       lane.look()
-      // Fetch may put it in words of its own.
+      // Fetch may wrap the reason in another error.
       call.signal.throwIfAborted()
       throw error
     }
   }
 
-  /** attempts sends a call until it is answered or given up. What is learnt counts for all calls to the same server. */
+  /** Sends a call until it is answered or given up. What is learnt counts for all calls to the same server. */
   async function attempts(call: Call): Promise<Response> {
     const lane = laneOf(call.laneName)
     for (let again = 0; ; again++) {
@@ -78,10 +78,10 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
       if (!isRefused) return response
       counts.refused++
       const reason = reasonToGiveUp(call, limits, again, pauseMs)
-      tell(() => on.refused?.({ url: call.url.href, status, retryInMs: reason ? undefined : pauseMs }))
+      notify(() => on.refused?.({ url: call.url.href, status, retryInMs: reason ? undefined : pauseMs }))
       if (reason) throw new RateLimitError(reason, `${call.url.host} answered ${status}`, pauseMs, response)
       counts.retried++
-      // Nobody reads it; one that is broken already is no loss.
+      // It is not read; one that is already broken does not matter.
       response.body?.cancel().catch(() => {})
     }
   }
@@ -114,7 +114,7 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
   })
 }
 
-function tell(hook: () => void): void {
+function notify(hook: () => void): void {
   try {
     hook()
   } catch (error) {
@@ -122,18 +122,18 @@ function tell(hook: () => void): void {
   }
 }
 
-/** isRefusal says whether an answer is about limits: 429, 503 with a time to come back, and 403 as GitHub has it. */
+/** Returns whether an answer is about limits: 429, 503 with a time to come back, and 403 as GitHub has it. */
 function isRefusal(status: number, { retryAfterMs, budgets }: RateLimits): boolean {
   if (retryAfterMs !== undefined && (status === 503 || status === 403)) return true
   return status === 429 || (status === 403 && budgets.some(({ remaining }) => remaining === 0))
 }
 
-/** pauseOf is how long to wait after a refusal: as the server says, else longer each time. */
+/** Returns how long to wait after a refusal: as the server says, else longer each time. */
 function pauseOf({ retryAfterMs, budgets }: RateLimits, again: number): number {
-  let toldMs = retryAfterMs
-  if (toldMs === undefined) {
+  let receivedMs = retryAfterMs
+  if (receivedMs === undefined) {
     for (const { remaining, resetMs } of budgets)
-      if (remaining === 0 && resetMs) toldMs = Math.max(toldMs ?? 0, resetMs)
+      if (remaining === 0 && resetMs) receivedMs = Math.max(receivedMs ?? 0, resetMs)
   }
-  return toldMs === undefined ? backoffMs(again, Math.random()) : jittered(toldMs, Math.random())
+  return receivedMs === undefined ? backoffMs(again, Math.random()) : jittered(receivedMs, Math.random())
 }

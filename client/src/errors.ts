@@ -9,11 +9,11 @@ export type GiveUpReason =
   /** The server has refused so much of late that the call was not sent. */
   | 'throttled'
 
-/** A RateLimitError is thrown for a call that was given up. It says when to come back. */
+/** Thrown for a call that was given up. It says when to come back. */
 export class RateLimitError extends Error {
   override readonly name = 'RateLimitError'
   declare readonly reason: GiveUpReason
-  /** How long to wait before it makes sense to try again. Undefined: nobody said. */
+  /** How long to wait before trying again makes sense. Undefined: unknown. */
   declare readonly retryAfterMs: number | undefined
   /** The same as a time. */
   declare readonly retryAt: Date | undefined

@@ -31,7 +31,7 @@ const MAX_WAITING = 20_000
 /** emptied makes a lane whose server has nothing left for so long. */
 function emptied(resetMs: number): Lane {
   const lane = new Lane()
-  lane.pacer.told(now(), [budget(0, resetMs)])
+  lane.pacer.update(now(), [budget(0, resetMs)])
   return lane
 }
 
@@ -51,9 +51,9 @@ function enterAll(lane: Lane, calls: readonly (readonly [name: string, call: Lan
 const settled = () => vi.advanceTimersByTimeAsync(0)
 
 describe('Lane', () => {
-  it('lets a call go at once while there is budget', async () => {
+  it('lets a call go immediately while there is budget', async () => {
     const lane = new Lane()
-    lane.pacer.told(now(), [budget(100, 1_000)])
+    lane.pacer.update(now(), [budget(100, 1_000)])
     await lane.enter(call(), MAX_WAITING)
     expect(lane.waiting).toBe(0)
   })
@@ -116,7 +116,7 @@ describe('Lane', () => {
     expect(went).toEqual(['asks', 'refused', 'later'])
   })
 
-  it('says at once that a call would have to wait beyond its deadline, and until when', async () => {
+  it('says immediately that a call would have to wait beyond its deadline, and until when', async () => {
     const lane = emptied(5_000)
     await expect(lane.enter(call({ deadlineAtMs: now() + 4_999 }), MAX_WAITING)).rejects.toMatchObject({
       name: 'RateLimitError',
@@ -127,9 +127,9 @@ describe('Lane', () => {
     expect(lane.waiting).toBe(0)
   })
 
-  it('counts those who go first when it says so', async () => {
+  it('counts callers that go first when it says so', async () => {
     const lane = new Lane()
-    lane.pacer.told(now(), [{ ...budget(0, 1_000, 10), windowMs: 1_000 }])
+    lane.pacer.update(now(), [{ ...budget(0, 1_000, 10), windowMs: 1_000 }])
     for (let i = 0; i < 20; i++) void lane.enter(call(), MAX_WAITING)
     // The first ten go after one second, the next after two: this one has to wait for three.
     await expect(lane.enter(call({ deadlineAtMs: now() + 2_500 }), MAX_WAITING)).rejects.toMatchObject({
@@ -137,7 +137,7 @@ describe('Lane', () => {
     })
   })
 
-  it('gives up on those who wait as soon as an answer says that waiting is of no use', async () => {
+  it('gives up on callers that wait as soon as an answer says that waiting is of no use', async () => {
     const lane = emptied(1_000)
     const short = lane.enter(call({ deadlineAtMs: now() + 3_000 }), MAX_WAITING)
     void lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING)
@@ -147,9 +147,9 @@ describe('Lane', () => {
     expect(lane.waiting).toBe(1)
   })
 
-  it('spreads a call for half of its time at the most, when there is budget', async () => {
+  it('spreads a call for at most half of its time, when there is budget', async () => {
     const lane = new Lane()
-    lane.pacer.told(now(), [budget(40, 3_600_000)])
+    lane.pacer.update(now(), [budget(40, 3_600_000)])
     const went = enterAll(
       lane,
       Array.from({ length: 40 }, (_, i) => [`${i}`, call({ deadlineAtMs: now() + 60_000 })] as const),
@@ -167,11 +167,11 @@ describe('Lane', () => {
     await expect(lane.enter(call(), 2)).rejects.toMatchObject({ reason: 'queue_full', retryAfterMs: 1_000 })
   })
 
-  it('lets a call go that need not wait where nobody may', async () => {
+  it('lets a call go that need not wait where no one may', async () => {
     await new Lane().enter(call(), 0)
   })
 
-  it('gives up on two thousand at once without work that grows with them', async () => {
+  it('gives up on two thousand calls without work that grows with them', async () => {
     const lane = emptied(1_000)
     const ends = Array.from({ length: 2_000 }, () =>
       lane.enter(call({ deadlineAtMs: now() + 60_000 }), MAX_WAITING).catch((error: RateLimitError) => error.reason),
@@ -198,7 +198,7 @@ describe('Lane', () => {
   it('lets others go as soon as a call is aborted, or given up, that held them up', async () => {
     for (const how of ['aborted', 'given up']) {
       const lane = new Lane()
-      lane.pacer.told(now(), [budget(5, 1_000)])
+      lane.pacer.update(now(), [budget(5, 1_000)])
       const controller = new AbortController()
       const large = { cost: { requests: 50 }, signal: controller.signal, deadlineAtMs: now() + 3_000 }
       const ended = lane.enter(call(large), MAX_WAITING).catch((error: unknown) => error)
@@ -207,7 +207,7 @@ describe('Lane', () => {
       expect([went, lane.waiting]).toEqual([[], 2])
       if (how === 'aborted') controller.abort(new Error('enough'))
       else {
-        lane.pacer.told(now(), [budget(5, 10_000)])
+        lane.pacer.update(now(), [budget(5, 10_000)])
         lane.look()
       }
       expect(await ended).toBeInstanceOf(Error)

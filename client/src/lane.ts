@@ -7,7 +7,7 @@ export interface LaneCall {
   readonly cost: Cost
   /** Higher goes first. */
   readonly priority: number
-  /** Who called first: lower goes first among those of one priority, also when it was refused and comes again. */
+  /** The order of calls: lower goes first within a priority, also when it was refused and returns. */
   readonly order: number
   /** As now() counts. Infinity: no deadline. */
   readonly deadlineAtMs: number
@@ -23,13 +23,13 @@ interface Waiter {
   readonly fail: (error: unknown) => void
 }
 
-/** Every so many turns, the one who called first goes, whatever the priority: nobody waits for ever. */
+/** Every so many turns the oldest call goes first, whatever its priority, so that none waits for ever. */
 const FAIR_TURN = 8
 
-/** now is a clock that nobody sets. */
+/** A monotonic clock. */
 export const now = (): number => performance.now()
 
-/** A Lane is where the calls of one caller to one server wait for their turn. */
+/** Where the calls of one caller to one server wait for their turn. */
 export class Lane {
   readonly pacer = new Pacer()
   readonly throttle: Throttle | undefined
@@ -37,7 +37,7 @@ export class Lane {
   #waiters: Waiter[] = []
   #turn = 0
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** No deadline of those who wait is before it. */
+  /** No deadline of a waiting call is before it. */
   #earliestMs = Number.POSITIVE_INFINITY
 
   constructor(throttle?: Throttle) {
@@ -52,7 +52,7 @@ export class Lane {
     return this.#waiters.length
   }
 
-  /** enter resolves when the call may go, and rejects as soon as it is known that it cannot before its deadline. */
+  /** Resolves when the call may go, and rejects as soon as it is known that it cannot before its deadline. */
   async enter(call: LaneCall, maxWaiting: number): Promise<void> {
     const { cost, priority, order, deadlineAtMs, signal } = call
     signal.throwIfAborted()
@@ -72,7 +72,7 @@ export class Lane {
     this.#earliestMs = Math.min(this.#earliestMs, deadlineAtMs)
     await new Promise<void>((go, fail) => {
       const waiter: Waiter = { call, patientUntilMs: (nowMs + deadlineAtMs) / 2, go, fail }
-      // The signal is the call's own, and ends with it. To hear of it later does no harm.
+      // The signal belongs to the call and ends with it. Receiving it later does no harm.
       signal.addEventListener('abort', () => {
         this.#waiters = this.#waiters.filter((each) => each !== waiter)
         fail(signal.reason)
@@ -83,7 +83,7 @@ export class Lane {
     })
   }
 
-  /** look lets go what may go now. It is to be called when an answer came. */
+  /** Lets go what may go now. It is to be called when an answer came. */
   look(): void {
     clearTimeout(this.#timer)
     const nowMs = now()
@@ -105,7 +105,7 @@ export class Lane {
     }
   }
 
-  /** #next is who goes next: the first in line, and now and then the one who called first. */
+  /** Returns who goes next: the first in line, and now and then the one who called first. */
   #next(): number {
     let next = 0
     if (this.#turn % FAIR_TURN === FAIR_TURN - 1) {
@@ -116,7 +116,7 @@ export class Lane {
     return next
   }
 
-  /** #failLate gives up at once on those who would have to wait beyond their deadline. */
+  /** Immediately fails calls that would have to wait beyond their deadline. */
   #failLate(nowMs: number): void {
     const late: (() => void)[] = []
     this.#earliestMs = Number.POSITIVE_INFINITY

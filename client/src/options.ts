@@ -5,32 +5,32 @@ import type { Share } from './tabs.ts'
 export type Fetch = typeof globalThis.fetch
 export type FetchInput = Parameters<Fetch>[0]
 
-/** CallOptions are what one call may say, as `rateLimit` in its init. */
+/** What one call may say, as `rateLimit` in its init. */
 export interface CallOptions {
   /** What it takes of the budget, as a number of requests or by unit: `{ requests: 1, tokens: 2000 }`. Default: 1. */
   readonly cost?: number | Cost
   /** Higher goes first. Default: 0. */
   readonly priority?: number
-  /** How long it may take until its answer begins, waiting and retries included. Default: what createFetch was told. */
+  /** How long it may take until its answer begins, including waiting and retries. Default: that of createFetch. */
   readonly deadlineMs?: number
-  /** Whose budget it takes from, where one server counts several callers. Default: what createFetch was told. */
+  /** Whose budget it takes from, where one server counts several callers. Default: that of createFetch. */
   readonly partition?: string
 }
 
-/** A PacedInit is the init of fetch, with what concerns the limits. */
+/** The init of fetch, with what concerns the limits. */
 export interface PacedInit extends RequestInit {
   readonly rateLimit?: CallOptions
 }
 
-/** PacedFetchOptions say how long a call may wait, how often it is tried again, and who hears of it. */
+/** How long a call may wait, how often it is retried, and who is notified. */
 export interface PacedFetchOptions {
   /** Default: the global fetch. */
   readonly fetch?: Fetch
   /** How long a call may take until its answer begins, waiting and retries included. Default: 60,000. */
   readonly deadlineMs?: number
-  /** How often a refused call is tried again at the most. Default: 5. */
+  /** The maximum number of retries of a refused call. Default: 5. */
   readonly retries?: number
-  /** How many retries each call makes room for. Default: 0.2, so that retries are at most a fifth of the calls. */
+  /** How many retries each call allows. Default: 0.2, so that retries are at most a fifth of the calls. */
   readonly retryShare?: number
   /** Methods that may be sent twice. Others are, when they carry an `Idempotency-Key`. Default: the idempotent ones. */
   readonly retryMethods?: readonly string[]
@@ -38,17 +38,17 @@ export interface PacedFetchOptions {
   readonly maxWaiting?: number
   /** Whose budget a call takes from. Default: by the `Authorization` and `X-API-Key` of the call, hashed. */
   readonly partition?: (url: URL, headers: Headers) => string
-  /** Drops calls when a server that tells no limits refuses many: `acceptsRatio`. Default: none. */
+  /** Drops calls when a server that announces no limits refuses many: `acceptsRatio`. Default: none. */
   readonly throttle?: () => Throttle
-  /** Passes on what is learnt of servers: `shareTabs('name')` to other tabs. Default: nobody. */
+  /** Shares what is learned about servers: `shareTabs('name')` with other tabs. Default: not shared. */
   readonly share?: Share
   /** Hears what happens. */
   readonly on?: PacedFetchEvents
 }
 
-/** PacedFetchEvents are hooks. They are told, and decide nothing: what they throw goes to the console. */
+/** Hooks that observe and decide nothing: what they throw goes to the console. */
 export interface PacedFetchEvents {
-  /** A call was held back for so long before it was sent. */
+  /** A call was held back for this long before it was sent. */
   waited?(event: { readonly url: string; readonly waitedMs: number }): void
   /** A server refused. `retryInMs` is undefined when it is not tried again. */
   refused?(event: { readonly url: string; readonly status: number; readonly retryInMs: number | undefined }): void
@@ -64,15 +64,15 @@ export interface PacedFetchCounts {
   readonly waiting: number
 }
 
-/** A PacedFetch is fetch, and what it has counted. */
+/** Fetch, and what it has counted. */
 export interface PacedFetch {
   (input: FetchInput, init?: PacedInit): Promise<Response>
   counts(): PacedFetchCounts
-  /** close ends what is shared with others. */
+  /** Ends what is shared with others. */
   close(): void
 }
 
-/** checkAmounts throws for what is no number, or below 0: one NaN would have all calls wait for ever, or none. */
+/** Throws for what is no number, or below 0: one NaN would have all calls wait for ever, or none. */
 export function checkAmounts(amounts: object): void {
   for (const [name, value] of Object.entries(amounts)) {
     if (value !== undefined && !(value >= 0)) throw new TypeError(`${name} must be 0 or more, not ${value}`)

@@ -17,7 +17,7 @@ const budget = (parts: Partial<Budget>): Budget => ({
 const HOUR_MS = 3_600_000
 
 /** told makes a pacer that has one answer. */
-function told(...budgets: Partial<Budget>[]): Pacer {
+function pacerOf(...budgets: Partial<Budget>[]): Pacer {
   const pacer = new Pacer()
   answer(pacer, 0, ...budgets)
   return pacer
@@ -43,7 +43,7 @@ function sendAll(pacer: Pacer, atMs: number, most = 1_000): Cost[] {
 
 describe('a server that has just refused', () => {
   it('gets what is left spread over the time for ten seconds, and as a burst after it', () => {
-    const pacer = told({ limit: 100, remaining: 100, resetMs: 100_000 })
+    const pacer = pacerOf({ limit: 100, remaining: 100, resetMs: 100_000 })
     pacer.refused(0, 0)
     const spread = sendAll(pacer, 0)
     expect(spread).toHaveLength(1)
@@ -54,7 +54,7 @@ describe('a server that has just refused', () => {
 })
 
 describe('a server of which nothing is known', () => {
-  it('gets four calls, and one more at once with each answer', () => {
+  it('gets four calls, and one more immediately with each answer', () => {
     const pacer = new Pacer()
     const first = sendAll(pacer, 0)
     expect(first).toHaveLength(4)
@@ -93,20 +93,20 @@ describe('a server of which nothing is known', () => {
   })
 })
 
-describe('a server that tells what is left', () => {
+describe('a server that announces what remains', () => {
   it('gets a burst while more than half is left', () => {
-    const pacer = told({ limit: 100, remaining: 100, resetMs: 60_000, windowMs: 60_000 })
+    const pacer = pacerOf({ limit: 100, remaining: 100, resetMs: 60_000, windowMs: 60_000 })
     // Half of it, and the first of those that are spread.
     expect(sendAll(pacer, 0)).toHaveLength(51)
     expect(pacer.waitMs(0, {})).toBeGreaterThan(500)
   })
 
-  it('gets what is left spread over the time until there is more', () => {
-    const pacer = told({ limit: 100, remaining: 10, resetMs: 20_000 })
+  it('gets what remains spread over the time until there is more', () => {
+    const pacer = pacerOf({ limit: 100, remaining: 10, resetMs: 20_000 })
     let sent = 0
     for (let atMs = 0; atMs < 20_000; atMs += 10) sent += sendAll(pacer, atMs).length
     expect(sent).toBe(10)
-    const half = told({ limit: 100, remaining: 10, resetMs: 20_000 })
+    const half = pacerOf({ limit: 100, remaining: 10, resetMs: 20_000 })
     sent = 0
     for (let atMs = 0; atMs < 10_000; atMs += 10) sent += sendAll(half, atMs).length
     expect(sent).toBeGreaterThanOrEqual(5)
@@ -114,14 +114,14 @@ describe('a server that tells what is left', () => {
   })
 
   it('gets nothing before the reset when nothing is left, then one call that asks', () => {
-    const pacer = told({ limit: 100, remaining: 0, resetMs: 5_000 })
+    const pacer = pacerOf({ limit: 100, remaining: 0, resetMs: 5_000 })
     expect(pacer.waitMs(0, {})).toBe(5_000)
     expect(pacer.waitMs(4_999, {}, false)).toBe(1)
     expect(sendAll(pacer, 5_000)).toHaveLength(1)
   })
 
   it('is asked by the strictest of several policies', () => {
-    const pacer = told(
+    const pacer = pacerOf(
       { name: 'burst', limit: 10, remaining: 9, resetMs: 1_000 },
       { name: 'daily', limit: 1_000, remaining: 0, resetMs: 9_000 },
     )
@@ -129,13 +129,13 @@ describe('a server that tells what is left', () => {
   })
 
   it('is not spread over the window before once there is a new one', () => {
-    const pacer = told({ limit: 100, remaining: 1, resetMs: 600_000 })
+    const pacer = pacerOf({ limit: 100, remaining: 1, resetMs: 600_000 })
     sendAll(pacer, 0)
     answer(pacer, 600_000, { limit: 100, remaining: 40, resetMs: 40_000 })
     expect(pacer.waitMs(600_000, {})).toBeLessThanOrEqual(1_000)
   })
 
-  it('is not sent what is under way twice over', () => {
+  it('is not sent what is in flight twice over', () => {
     const pacer = new Pacer()
     const [first, ...others] = sendAll(pacer, 0)
     pacer.answered(0, first, [budget({ limit: 10, remaining: 9, resetMs: 1_000 })])
@@ -148,31 +148,31 @@ describe('a server that tells what is left', () => {
 
   it('takes of tokens what a call says, and nothing where it says nothing', () => {
     const tokens = { name: 'tokens', unit: 'tokens', limit: 1_000, remaining: 300, resetMs: 60_000 }
-    expect(told(tokens).waitMs(0, { requests: 1 })).toBe(0)
-    expect(told(tokens).waitMs(0, { requests: 1, tokens: 300 })).toBe(0)
-    expect(told(tokens).waitMs(0, { requests: 1, tokens: 301 })).toBe(60_000)
+    expect(pacerOf(tokens).waitMs(0, { requests: 1 })).toBe(0)
+    expect(pacerOf(tokens).waitMs(0, { requests: 1, tokens: 300 })).toBe(0)
+    expect(pacerOf(tokens).waitMs(0, { requests: 1, tokens: 301 })).toBe(60_000)
   })
 
   it('gets a call that costs more than the limit once the whole budget is there', () => {
-    const pacer = told({ limit: 10, remaining: 10, resetMs: 1_000 })
+    const pacer = pacerOf({ limit: 10, remaining: 10, resetMs: 1_000 })
     expect(pacer.waitMs(0, { requests: 50 })).toBe(0)
   })
 
   it('gets the calls of who is not patient as long as there is budget', () => {
-    const pacer = told({ limit: 100, remaining: 2, resetMs: 60_000 })
+    const pacer = pacerOf({ limit: 100, remaining: 2, resetMs: 60_000 })
     sendAll(pacer, 0, 1)
     expect(pacer.waitMs(0, {})).toBeGreaterThan(1_000)
     expect(pacer.waitMs(0, {}, false)).toBe(0)
   })
 })
 
-describe('a server that tells half of it', () => {
+describe('a server that announces half of it', () => {
   it('is not held to a limit without a window', () => {
-    expect(told({ limit: 1 }).isPaced).toBe(false)
+    expect(pacerOf({ limit: 1 }).isPaced).toBe(false)
   })
 
   it('is held to the rate of a policy alone, window after window', () => {
-    const pacer = told({ limit: 10, windowMs: 1_000 })
+    const pacer = pacerOf({ limit: 10, windowMs: 1_000 })
     let sent = 0
     for (let atMs = 0; atMs < 10_000; atMs += 10) {
       for (const cost of sendAll(pacer, atMs)) {
@@ -184,18 +184,18 @@ describe('a server that tells half of it', () => {
     expect(sent).toBeLessThanOrEqual(111)
   })
 
-  it('is asked a window later where it tells the window and no reset', () => {
-    const pacer = told({ limit: 100, remaining: 1, windowMs: 10_000 })
+  it('is asked a window later where it announces the window and no reset', () => {
+    const pacer = pacerOf({ limit: 100, remaining: 1, windowMs: 10_000 })
     answer(pacer, 4_000, { limit: 100, remaining: 0, windowMs: 10_000 })
     expect(pacer.waitMs(4_000, {})).toBe(6_000)
   })
 
-  it('is asked a second later where it tells no time at all', () => {
-    expect(told({ limit: 40, remaining: 0 }).waitMs(0, {})).toBe(1_000)
+  it('is asked a second later where it announces no time at all', () => {
+    expect(pacerOf({ limit: 40, remaining: 0 }).waitMs(0, {})).toBe(1_000)
   })
 
-  it('is free again when it stops telling', () => {
-    const pacer = told({ limit: 100, remaining: 0, resetMs: 1_000 })
+  it('is free again when it stops announcing', () => {
+    const pacer = pacerOf({ limit: 100, remaining: 0, resetMs: 1_000 })
     const [asks] = sendAll(pacer, 1_000)
     pacer.answered(1_000, asks, [])
     expect(pacer.isPaced).toBe(false)
@@ -203,7 +203,7 @@ describe('a server that tells half of it', () => {
   })
 
   it('gets a second call that asks when the first gets no answer', () => {
-    const pacer = told({ limit: 100, remaining: 0, resetMs: 1_000 })
+    const pacer = pacerOf({ limit: 100, remaining: 0, resetMs: 1_000 })
     sendAll(pacer, 1_000)
     expect(pacer.waitMs(1_500, {})).toBe(500)
     expect(pacer.waitMs(2_000, {})).toBe(0)
@@ -212,7 +212,7 @@ describe('a server that tells half of it', () => {
 
 describe('a server that lies', () => {
   it('is asked again after an hour, whatever it says', () => {
-    const pacer = told({ limit: 1, remaining: 0, resetMs: 2 ** 31 - 1 })
+    const pacer = pacerOf({ limit: 1, remaining: 0, resetMs: 2 ** 31 - 1 })
     expect(pacer.waitMs(0, {})).toBe(HOUR_MS)
     expect(pacer.waitMs(HOUR_MS, {})).toBe(0)
     const paused = new Pacer()

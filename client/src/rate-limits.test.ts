@@ -8,7 +8,7 @@ const UNIX = NOW / 1_000
 const parse = (fields: Record<string, string>) => parseRateLimits(new Headers(fields), NOW)
 
 /** told is a budget with what is named, in requests. */
-const told = (parts: Partial<Budget>): Budget => ({
+const received = (parts: Partial<Budget>): Budget => ({
   name: 'default',
   unit: 'requests',
   limit: undefined,
@@ -24,7 +24,7 @@ describe('parseRateLimits', () => {
     [
       'the current draft with one policy',
       { 'RateLimit-Policy': '"default";q=100;w=60', RateLimit: '"default";r=47;t=42' },
-      [told({ limit: 100, remaining: 47, resetMs: 42_000, windowMs: 60_000 })],
+      [received({ limit: 100, remaining: 47, resetMs: 42_000, windowMs: 60_000 })],
     ],
     [
       'the current draft with several policies',
@@ -33,8 +33,8 @@ describe('parseRateLimits', () => {
         RateLimit: '"burst";r=3;t=1, "daily";r=900;t=3600;pk=:YWJj:',
       },
       [
-        told({ name: 'burst', limit: 10, remaining: 3, resetMs: 1_000, windowMs: 1_000 }),
-        told({
+        received({ name: 'burst', limit: 10, remaining: 3, resetMs: 1_000, windowMs: 1_000 }),
+        received({
           name: 'daily',
           unit: 'content-bytes',
           limit: 1_000,
@@ -52,25 +52,34 @@ describe('parseRateLimits', () => {
         RateLimit: '"%E5%88%B6%E9%99%90";r=3;t=1, "a%22b %25";r=2;t=1, "100%";r=1;t=1',
       },
       [
-        told({ name: '制限', limit: 10, remaining: 3, resetMs: 1_000, windowMs: 1_000 }),
-        told({ name: 'a"b %', limit: 9, remaining: 2, resetMs: 1_000, windowMs: 9_000 }),
-        told({ name: '100%', limit: 8, remaining: 1, resetMs: 1_000, windowMs: 8_000 }),
+        received({ name: '制限', limit: 10, remaining: 3, resetMs: 1_000, windowMs: 1_000 }),
+        received({ name: 'a"b %', limit: 9, remaining: 2, resetMs: 1_000, windowMs: 9_000 }),
+        received({ name: '100%', limit: 8, remaining: 1, resetMs: 1_000, windowMs: 8_000 }),
       ],
     ],
     [
       'Cloudflare, whose names differ',
       { Ratelimit: '"default";r=50;t=30', 'Ratelimit-Policy': '"burst";q=100;w=60' },
-      [told({ limit: 100, remaining: 50, resetMs: 30_000, windowMs: 60_000 })],
+      [received({ limit: 100, remaining: 50, resetMs: 30_000, windowMs: 60_000 })],
     ],
     [
       'draft 8 of express-rate-limit, with spaces',
       { 'RateLimit-Policy': '"100-in-1min"; q=100; w=60; pk=:ZTQ=:', RateLimit: '"100-in-1min"; r=99; t=60' },
-      [told({ name: '100-in-1min', limit: 100, remaining: 99, resetMs: 60_000, windowMs: 60_000, partition: 'ZTQ=' })],
+      [
+        received({
+          name: '100-in-1min',
+          limit: 100,
+          remaining: 99,
+          resetMs: 60_000,
+          windowMs: 60_000,
+          partition: 'ZTQ=',
+        }),
+      ],
     ],
     [
       'draft 7',
       { 'RateLimit-Policy': '100;w=60', RateLimit: 'limit=100, remaining=99, reset=60' },
-      [told({ limit: 100, remaining: 99, resetMs: 60_000 })],
+      [received({ limit: 100, remaining: 99, resetMs: 60_000 })],
     ],
     [
       'draft 6',
@@ -80,9 +89,9 @@ describe('parseRateLimits', () => {
         'RateLimit-Remaining': '99',
         'RateLimit-Reset': '60',
       },
-      [told({ limit: 100, remaining: 99, resetMs: 60_000, windowMs: 60_000 })],
+      [received({ limit: 100, remaining: 99, resetMs: 60_000, windowMs: 60_000 })],
     ],
-    ['a policy alone', { 'RateLimit-Policy': '"default";q=100;w=60' }, [told({ limit: 100, windowMs: 60_000 })]],
+    ['a policy alone', { 'RateLimit-Policy': '"default";q=100;w=60' }, [received({ limit: 100, windowMs: 60_000 })]],
     [
       'GitHub',
       {
@@ -91,7 +100,7 @@ describe('parseRateLimits', () => {
         'X-RateLimit-Reset': `${UNIX + 90}`,
         'X-RateLimit-Resource': 'core',
       },
-      [told({ name: 'core', limit: 60, remaining: 56, resetMs: 90_000 })],
+      [received({ name: 'core', limit: 60, remaining: 56, resetMs: 90_000 })],
     ],
     [
       'GitLab',
@@ -101,7 +110,7 @@ describe('parseRateLimits', () => {
         'RateLimit-Reset': `${UNIX + 30}`,
         'RateLimit-ResetTime': 'Thu, 01 Jan 2026 00:00:30 GMT',
       },
-      [told({ limit: 600, remaining: 594, resetMs: 30_000 })],
+      [received({ limit: 600, remaining: 594, resetMs: 30_000 })],
     ],
     [
       'OpenAI',
@@ -114,8 +123,8 @@ describe('parseRateLimits', () => {
         'x-ratelimit-reset-tokens': '6m0s',
       },
       [
-        told({ name: 'requests', limit: 60, remaining: 59, resetMs: 1_000 }),
-        told({ name: 'tokens', unit: 'tokens', limit: 150_000, remaining: 149_984, resetMs: 360_000 }),
+        received({ name: 'requests', limit: 60, remaining: 59, resetMs: 1_000 }),
+        received({ name: 'tokens', unit: 'tokens', limit: 150_000, remaining: 149_984, resetMs: 360_000 }),
       ],
     ],
     [
@@ -127,8 +136,8 @@ describe('parseRateLimits', () => {
         'x-ratelimit-reset-tokens': '2.572s',
       },
       [
-        told({ name: 'requests', remaining: 59, resetMs: 12 }),
-        told({ name: 'tokens', unit: 'tokens', remaining: 1, resetMs: 2_572 }),
+        received({ name: 'requests', remaining: 59, resetMs: 12 }),
+        received({ name: 'tokens', unit: 'tokens', remaining: 1, resetMs: 2_572 }),
       ],
     ],
     [
@@ -139,7 +148,7 @@ describe('parseRateLimits', () => {
         'x-ratelimit-reset-requests': '10',
         'x-ratelimit-limit-tokens': '-1',
       },
-      [told({ name: 'requests', limit: 60, remaining: 59, resetMs: 10_000 })],
+      [received({ name: 'requests', limit: 60, remaining: 59, resetMs: 10_000 })],
     ],
     [
       'Anthropic',
@@ -152,20 +161,20 @@ describe('parseRateLimits', () => {
         'anthropic-ratelimit-input-tokens-reset': '2026-01-01T00:01:00Z',
       },
       [
-        told({ name: 'requests', limit: 50, remaining: 49, resetMs: 12_000 }),
-        told({ name: 'input-tokens', unit: 'input-tokens', limit: 30_000, remaining: 0, resetMs: 60_000 }),
+        received({ name: 'requests', limit: 50, remaining: 49, resetMs: 12_000 }),
+        received({ name: 'input-tokens', unit: 'input-tokens', limit: 30_000, remaining: 0, resetMs: 60_000 }),
       ],
     ],
-    ['Shopify', { 'X-Shopify-Shop-Api-Call-Limit': '32/40' }, [told({ limit: 40, remaining: 8 })]],
+    ['Shopify', { 'X-Shopify-Shop-Api-Call-Limit': '32/40' }, [received({ limit: 40, remaining: 8 })]],
     [
       'X and Okta',
       { 'x-rate-limit-limit': '900', 'x-rate-limit-remaining': '847', 'x-rate-limit-reset': `${UNIX + 5}` },
-      [told({ limit: 900, remaining: 847, resetMs: 5_000 })],
+      [received({ limit: 900, remaining: 847, resetMs: 5_000 })],
     ],
     [
       'Reddit',
       { 'x-ratelimit-remaining': '594.5', 'x-ratelimit-reset': '120' },
-      [told({ remaining: 594.5, resetMs: 120_000 })],
+      [received({ remaining: 594.5, resetMs: 120_000 })],
     ],
     [
       'Discord',
@@ -176,17 +185,17 @@ describe('parseRateLimits', () => {
         'X-RateLimit-Reset-After': '64.57',
         'X-RateLimit-Bucket': 'abcd1234',
       },
-      [told({ name: 'abcd1234', limit: 5, remaining: 0, resetMs: 64_570 })],
+      [received({ name: 'abcd1234', limit: 5, remaining: 0, resetMs: 64_570 })],
     ],
     [
       'Zendesk',
       { 'ratelimit-limit': '700', 'ratelimit-remaining': '699', 'ratelimit-reset': '41' },
-      [told({ limit: 700, remaining: 699, resetMs: 41_000 })],
+      [received({ limit: 700, remaining: 699, resetMs: 41_000 })],
     ],
     [
       'Atlassian',
       { 'X-RateLimit-Limit': '100', 'X-RateLimit-Remaining': '1', 'X-RateLimit-Reset': '2026-01-01T00:05Z' },
-      [told({ limit: 100, remaining: 1, resetMs: 300_000 })],
+      [received({ limit: 100, remaining: 1, resetMs: 300_000 })],
     ],
     [
       'Mastodon',
@@ -195,7 +204,7 @@ describe('parseRateLimits', () => {
         'X-RateLimit-Remaining': '1',
         'X-RateLimit-Reset': '2026-01-01T00:05:00.000000Z',
       },
-      [told({ limit: 300, remaining: 1, resetMs: 300_000 })],
+      [received({ limit: 300, remaining: 1, resetMs: 300_000 })],
     ],
     [
       'HubSpot',
@@ -204,27 +213,27 @@ describe('parseRateLimits', () => {
         'X-HubSpot-RateLimit-Remaining': '98',
         'X-HubSpot-RateLimit-Interval-Milliseconds': '10000',
       },
-      [told({ limit: 100, remaining: 98, windowMs: 10_000 })],
+      [received({ limit: 100, remaining: 98, windowMs: 10_000 })],
     ],
     [
       'Docker Hub',
       { 'ratelimit-limit': '100;w=21600', 'ratelimit-remaining': '76;w=21600' },
-      [told({ limit: 100, remaining: 76, windowMs: 21_600_000 })],
+      [received({ limit: 100, remaining: 76, windowMs: 21_600_000 })],
     ],
     [
       'Envoy',
       { 'x-ratelimit-limit': '1, 1;w=60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '5' },
-      [told({ limit: 1, remaining: 0, resetMs: 5_000, windowMs: 60_000 })],
+      [received({ limit: 1, remaining: 0, resetMs: 5_000, windowMs: 60_000 })],
     ],
     [
       'Gravitee',
       { 'x-rate-limit-limit': '10', 'x-rate-limit-remaining': '9', 'x-rate-limit-reset': `${NOW + 6_800}` },
-      [told({ limit: 10, remaining: 9, resetMs: 6_800 })],
+      [received({ limit: 10, remaining: 9, resetMs: 6_800 })],
     ],
     [
       'Tiendanube',
       { 'x-rate-limit-limit': '40', 'x-rate-limit-remaining': '39', 'x-rate-limit-reset': '1000' },
-      [told({ limit: 40, remaining: 39, resetMs: 1_000 })],
+      [received({ limit: 40, remaining: 39, resetMs: 1_000 })],
     ],
     [
       'lemlist',
@@ -233,7 +242,7 @@ describe('parseRateLimits', () => {
         'X-RateLimit-Remaining': '19',
         'X-RateLimit-Reset': 'Thu Jan 01 2026 01:00:02 GMT+0100 (Central European Standard Time)',
       },
-      [told({ limit: 20, remaining: 19, resetMs: 2_000 })],
+      [received({ limit: 20, remaining: 19, resetMs: 2_000 })],
     ],
     ['nothing', {}, []],
   ])('reads %s', (_, fields, budgets) => {

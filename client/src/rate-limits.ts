@@ -1,9 +1,9 @@
 import { MOST, msUntil, NUMBER } from './reset-time.ts'
 import { type FieldMember, parseField } from './structured-field.ts'
 
-/** A Budget is one limit as a server tells it. What it does not tell is undefined. */
+/** One limit as a server announces it. Missing parts are undefined. */
 export interface Budget {
-  /** The policy's name, or what is counted where names are not told. */
+  /** The policy's name, or what is counted where names are not announced. */
   readonly name: string
   /** What is counted: `requests`, `tokens`, or what the server calls it. */
   readonly unit: string
@@ -16,7 +16,7 @@ export interface Budget {
   readonly partition?: string | undefined
 }
 
-/** RateLimits is everything that an answer says about limits. */
+/** Everything that an answer says about limits. */
 export interface RateLimits {
   readonly budgets: readonly Budget[]
   /** How long to wait before the same is tried again. */
@@ -25,35 +25,35 @@ export interface RateLimits {
   readonly shouldRetry: boolean | undefined
 }
 
-/** Fields are the fields of an answer: Headers, or anything that finds one by its name. */
+/** The fields of an answer: Headers, or anything that finds one by its name. */
 export interface Fields {
   get(name: string): string | null
 }
 
-/** parseRateLimits reads every family of rate limit fields. A field that cannot be read is left out: nothing is ever NaN. */
+/** Reads every family of rate limit fields. A field that cannot be read is left out: nothing is ever NaN. */
 export function parseRateLimits(fields: Fields, nowMs: number = Date.now()): RateLimits {
-  // The server's clock, where it tells it: its dates are read by that.
+  // The server's clock, if announced: its dates are relative to that.
   const moment = Date.parse(fields.get('date') ?? '') || nowMs
   const budgets = FAMILIES.map((family) => family(fields, moment)).find((found) => found.length > 0) ?? []
-  const told = fields.get('stripe-should-retry')
+  const retry = fields.get('stripe-should-retry')
   return {
     budgets,
     retryAfterMs: retryAfterMs(fields, moment),
-    shouldRetry: told === 'true' ? true : told === 'false' ? false : undefined,
+    shouldRetry: retry === 'true' ? true : retry === 'false' ? false : undefined,
   }
 }
 
-/** A Family reads its fields, at a moment by the server's clock. */
+/** Reads its fields, at a moment by the server's clock. */
 type Family = (fields: Fields, moment: number) => readonly Budget[]
 
-/** budget makes a Budget of what is known, or nothing when that is nothing. */
+/** Makes a Budget of the known parts, or nothing without any. */
 function budget(parts: Partial<Budget>): readonly Budget[] {
   return parts.limit === undefined && parts.remaining === undefined
     ? []
     : [{ name: 'default', unit: 'requests', ...parts }]
 }
 
-/** counted reads a number of hits: whole or not, never below 0. -1 is how Azure says that it does not know. */
+/** Reads a number of hits: whole or not, never below 0. -1 is how Azure says that it does not know. */
 function counted(text: string | number | null | undefined): number | undefined {
   const value = NUMBER.test(String(text)) ? Number(text) : Number.NaN
   return value <= MOST ? value : undefined
@@ -64,7 +64,7 @@ const seconds = (value: string | number | undefined): number | undefined => {
   return count === undefined ? undefined : count * 1_000
 }
 
-/** standard reads `RateLimit` and `RateLimit-Policy` as the drafts have them from 7 on. */
+/** Reads `RateLimit` and `RateLimit-Policy` as the drafts have them from 7 on. */
 const standard: Family = (fields) => {
   const states = parseField(fields.get('ratelimit'))
   if (states.some(({ key }) => key !== '')) return draft7(states)
@@ -75,7 +75,7 @@ const standard: Family = (fields) => {
     return named(state, policy)
   })
   const rest = policies.filter(({ value }) => !states.some((state) => state.value === value))
-  // A policy by itself says nothing about what is left, but how fast to go.
+  // A policy alone says nothing about what remains, but how fast to go.
   return found.length > 0 && policies.length === 1
     ? found
     : found.concat(rest.flatMap((each) => named(undefined, each)))
@@ -98,7 +98,7 @@ function named(state: FieldMember | undefined, policy: FieldMember | undefined):
   })
 }
 
-/** draft7 reads `limit=100, remaining=99, reset=60`. */
+/** Reads `limit=100, remaining=99, reset=60`. */
 function draft7(members: readonly FieldMember[]): readonly Budget[] {
   const find = (key: string) => members.find((member) => member.key === key)?.value
   return budget({
@@ -108,7 +108,7 @@ function draft7(members: readonly FieldMember[]): readonly Budget[] {
   })
 }
 
-/** byUnit reads families that tell several budgets apart by what they count, as `PREFIX-UNIT-limit` or `PREFIX-limit-UNIT`. */
+/** Reads families that tell several budgets apart by what they count, as `PREFIX-UNIT-limit` or `PREFIX-limit-UNIT`. */
 function byUnit(units: readonly string[], nameOf: (unit: string, part: string) => string): Family {
   return (fields, moment) =>
     units.flatMap((unit) => {
@@ -142,7 +142,7 @@ const shopify: Family = (fields) => {
   return budget({ limit, remaining: Math.max(0, limit - used) })
 }
 
-/** plain reads the three fields that most APIs have, under each of their names. */
+/** Reads the three fields that most APIs have, under each of their names. */
 const plain =
   (prefix: string): Family =>
   (fields, moment) => {
@@ -161,14 +161,14 @@ const plain =
     })
   }
 
-/** windowed reads `100`, `100;w=60`, and the first of several such. */
+/** Reads `100`, `100;w=60`, and the first of several such. */
 function windowed(text: string | null) {
   const members = parseField(text)
   const window = members.find(({ params }) => params.w !== undefined)?.params.w
   return { count: counted(members[0]?.value), windowMs: seconds(window) }
 }
 
-/** retryAfterMs reads `Retry-After` in seconds, with decimals too, or as a date; and the fields like it that are in milliseconds. */
+/** Reads `Retry-After` in seconds, with decimals too, or as a date; and the fields like it that are in milliseconds. */
 function retryAfterMs(fields: Fields, moment: number): number | undefined {
   const exact = fields.get('retry-after-ms')
   const text = fields.get('retry-after')?.trim() ?? ''

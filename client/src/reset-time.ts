@@ -10,19 +10,19 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 /** Below these, a number is no date: 2001 in seconds, and 1973 in milliseconds. */
 const UNIX_S = 1e9
 const UNIX_MS = 1e11
-/** Nobody waits for longer, and timers end at once. */
+/** The longest time that timers support; they fire immediately beyond it. */
 const MAX_MS = 2 ** 31 - 1
 
 /** Nothing that is counted is more. */
 export const MOST: number = 1e15
 
-/** A NUMBER is one without a sign, whole or not. */
+/** One without a sign, whole or not. */
 export const NUMBER: RegExp = /^\d+(\.\d+)?$/
 
 /**
- * msUntil reads a time to come in every way that APIs write it: seconds from now, unix seconds or milliseconds, a duration such as
- * `6m0s`, or a date, by the server's clock. It returns undefined for what it cannot read, and never less than 0. `unitMs` is what a
- * small number counts.
+ * Reads a time to come in every way that APIs write it: seconds from now, unix seconds or milliseconds, a duration such
+ * as `6m0s`, or a date, by the server's clock. It returns undefined for what it cannot read, and never less than 0.
+ * `unitMs` is what a small number counts.
  */
 export function msUntil(text: string | null, atMs: number, unitMs = 1_000): number | undefined {
   if (text === null || text.length > 100) return undefined
@@ -34,7 +34,7 @@ export function msUntil(text: string | null, atMs: number, unitMs = 1_000): numb
   return ms <= MOST ? Math.min(Math.max(0, Math.ceil(ms)), MAX_MS) : undefined
 }
 
-/** durationMs reads a duration as Go prints it. */
+/** Reads a duration as Go prints it. */
 function durationMs(text: string): number | undefined {
   let sum: number | undefined
   const rest = text.replace(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g, (_, value: string, unit: string) => {
@@ -44,5 +44,8 @@ function durationMs(text: string): number | undefined {
   return rest === '' ? sum : undefined
 }
 
-/** dated is the text where it may be a date. Without a letter or a colon it is a broken number, which Date.parse takes for a year. */
+/**
+ * Returns the text where it may be a date. Without a letter or a colon it is a broken number, which Date.parse takes
+ * for a year.
+ */
 const dated = (text: string): string => (/^(?!-)(?=.*\d).*[A-Za-z:]/.test(text) ? text : '')

@@ -22,7 +22,7 @@ describe('RetryBudget', () => {
 })
 
 describe('backoffMs', () => {
-  it('is anything up to what doubles with each attempt, and half a minute at the most', () => {
+  it('is anything up to what doubles with each attempt, and at most half a minute', () => {
     expect([0, 1, 2, 3].map((attempt) => backoffMs(attempt, 1))).toEqual([500, 1_000, 2_000, 4_000])
     expect(backoffMs(3, 0)).toBe(0)
     expect(backoffMs(1_000_000, 1)).toBe(30_000)
@@ -30,7 +30,7 @@ describe('backoffMs', () => {
 })
 
 describe('jittered', () => {
-  it('adds a tenth at the most, and a second at the most; it takes nothing off', () => {
+  it('adds at most a tenth, and at most a second; it takes nothing off', () => {
     expect(jittered(1_000, 0)).toBe(1_000)
     expect(jittered(1_000, 1)).toBe(1_100)
     expect(jittered(3_600_000, 1)).toBe(3_601_000)

@@ -1,16 +1,16 @@
 /** How many retries may be saved up. */
 const MOST_SAVED = 100
 
-/** RetryBudget keeps retries to a share of the calls, so that a server in trouble is not sent a multiple of its load. */
+/** Keeps retries to a share of the calls, so that a server in trouble is not sent a multiple of its load. */
 export class RetryBudget {
   #left = MOST_SAVED
 
-  /** called makes room for so many retries. */
+  /** Adds this many retries to the allowance. */
   called(share: number): void {
     this.#left = Math.min(MOST_SAVED, this.#left + share)
   }
 
-  /** take says whether there is room for one retry, and uses it. */
+  /** Returns whether there is room for one retry, and uses it. */
   take(): boolean {
     return this.#left >= 1 && this.#left-- > 0
   }
@@ -19,7 +19,7 @@ export class RetryBudget {
 const FIRST_MS = 500
 const LONGEST_MS = 30_000
 
-/** backoffMs is exponential backoff with full jitter: anything up to what doubles with each attempt. */
+/** Exponential backoff with full jitter: anything up to what doubles with each attempt. */
 export function backoffMs(attempt: number, random: number): number {
   return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt, 16)) * random
 }
@@ -27,7 +27,7 @@ export function backoffMs(attempt: number, random: number): number {
 const JITTER = 0.1
 const MOST_JITTER_MS = 1_000
 
-/** jittered adds a little to what the server told, so that all who were told the same do not come together. */
+/** Adds a little to the server's delay, so that clients with the same delay do not return together. */
 export function jittered(ms: number, random: number): number {
   return ms + Math.min(ms * JITTER, MOST_JITTER_MS) * random
 }

@@ -1,6 +1,6 @@
 /**
- * A FieldMember is one member of a field such as `"burst";q=100;w=60`, `limit=100` or `100;w=60`: its value, the key before an
- * equals sign if there is one, and what follows each semicolon.
+ * One member of a field such as `"burst";q=100;w=60`, `limit=100` or `100;w=60`: its value, the key before an equals
+ * sign if there is one, and what follows each semicolon.
  */
 export interface FieldMember {
   readonly key: string
@@ -8,7 +8,7 @@ export interface FieldMember {
   readonly params: Params
 }
 
-/** Params are found by names that no object has by itself: no key begins with an underscore. */
+/** Looked up by names that no object has by default: no key begins with an underscore. */
 type Params = Readonly<Record<string, string | number | undefined>>
 
 const MAX_CHARACTERS = 8_192
@@ -17,7 +17,7 @@ const KEY = String.raw`([a-z*][\w.*-]*)`
 const MEMBER = new RegExp(`^[ \\t]*,[ \\t]*(?:${KEY}=)?${VALUE}`)
 const PARAM = new RegExp(`^[ \\t]*;[ \\t]*${KEY}(?:=${VALUE})?`)
 
-/** parseField reads a field of RFC 9651 as far as rate limits use it. One member that cannot be read makes it empty. */
+/** Reads a field of RFC 9651 as far as rate limits use it. One member that cannot be read makes it empty. */
 export function parseField(text: string | null): readonly FieldMember[] {
   if (text === null || text.length > MAX_CHARACTERS) return []
   const members: FieldMember[] = []
@@ -35,7 +35,7 @@ export function parseField(text: string | null): readonly FieldMember[] {
   return rest === '' ? members : []
 }
 
-/** read returns what stands at the end of a match: a string, bytes, a number or a token. */
+/** Returns what stands at the end of a match: a string, bytes, a number or a token. */
 function read([, , text, bytes, number, token]: RegExpExecArray): string | number {
   return number === undefined ? (text?.replace(/\\(.)/g, '$1') ?? bytes ?? token ?? '') : Number(number)
 }

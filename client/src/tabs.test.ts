@@ -10,15 +10,15 @@ afterEach(() => {
 })
 
 /** opened shares by a name until the test is over. */
-function opened(name: string, told: (learnt: Learnt) => void): Share {
+function opened(name: string, received: (learnt: Learnt) => void): Share {
   const share = shareTabs(name)
-  share.hear(told)
+  share.hear(received)
   closing.push(share)
   return share
 }
 
 describe('shareTabs', () => {
-  it('tells the others, not itself', async () => {
+  it('notifies the others, not itself', async () => {
     const name = `tabs ${Math.random()}`
     const heard: string[] = []
     const first = opened(name, () => heard.push('first'))
@@ -28,10 +28,10 @@ describe('shareTabs', () => {
     expect(heard).toEqual([news.lane])
   })
 
-  it('leaves out what is not told as it tells things', async () => {
+  it('leaves out messages of another form', async () => {
     const name = `tabs ${Math.random()}`
     const heard: Learnt[] = []
-    opened(name, (told) => heard.push(told))
+    opened(name, (received) => heard.push(received))
     const channel = new BroadcastChannel(name)
     closing.push(channel)
     const wrong = [
@@ -54,14 +54,14 @@ describe('shareTabs', () => {
   })
 
   it('is silent where there are no channels, and once it is closed', () => {
-    const told = vi.fn()
-    const closed = opened(`tabs ${Math.random()}`, told)
+    const received = vi.fn()
+    const closed = opened(`tabs ${Math.random()}`, received)
     closed.close()
     closed.tell(news)
     closed.close()
     vi.stubGlobal('BroadcastChannel', undefined)
-    opened('any', told).tell(news)
+    opened('any', received).tell(news)
     vi.unstubAllGlobals()
-    expect(told).not.toHaveBeenCalled()
+    expect(received).not.toHaveBeenCalled()
   })
 })

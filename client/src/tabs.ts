@@ -1,6 +1,6 @@
 import type { Budget } from './rate-limits.ts'
 
-/** Learnt is what one PacedFetch tells the others: what a server said, and for how long it wants to be left alone. */
+/** What one PacedFetch shares with the others: what a server announced, and how long to pause for it. */
 export interface Learnt {
   /** Which server, and whose budget. */
   readonly lane: string
@@ -8,25 +8,25 @@ export interface Learnt {
   readonly pauseMs: number
 }
 
-/** A Share passes on what is learnt, to and from others who call the same servers. */
+/** Passes on what is learnt, to and from others who call the same servers. */
 export interface Share {
   tell(learnt: Learnt): void
-  /** hear is called once, with what is to be told of all that others learnt. */
-  hear(told: (learnt: Learnt) => void): void
+  /** Called once, with the listener for everything that others learn. */
+  hear(listener: (learnt: Learnt) => void): void
   close(): void
 }
 
-/** shareTabs shares between the tabs of one origin through a BroadcastChannel, where there is such a thing. */
+/** Shares between the tabs of one origin through a BroadcastChannel, where there is such a thing. */
 export function shareTabs(name: string): Share {
   let channel = typeof BroadcastChannel === 'undefined' ? undefined : new BroadcastChannel(name)
   // Where that can be said: an open channel keeps no process alive.
   ;(channel as { unref?(): void } | undefined)?.unref?.()
   return {
     tell: (learnt) => channel?.postMessage(learnt),
-    hear: (told) => {
+    hear: (listener) => {
       if (channel === undefined) return
       channel.onmessage = ({ data }: { readonly data: unknown }) => {
-        if (isLearnt(data)) told(data)
+        if (isLearnt(data)) listener(data)
       }
     },
     close: () => {
@@ -36,7 +36,7 @@ export function shareTabs(name: string): Share {
   }
 }
 
-/** isLearnt says whether a message is ours: another tab may run another version, or something else by the same name. */
+/** Returns whether a message is ours: another tab may run another version, or something else by the same name. */
 function isLearnt(data: unknown): data is Learnt {
   const { lane, budgets, pauseMs } = (data ?? {}) as Partial<Learnt>
   return typeof lane === 'string' && isAmount(pauseMs) && Array.isArray(budgets) && budgets.every(isBudget)

@@ -1,5 +1,5 @@
-/** version is the version of this package. */
+/** The version of this package. */
 export const version = '0.1.0'
 
-/** userAgent names this SDK and its version to the servers it calls. */
+/** Names this SDK and its version to the servers it calls. */
 export const userAgent = `sluice-client/${version}`

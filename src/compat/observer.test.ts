@@ -142,13 +142,14 @@ class ThrottlerGuard extends SluiceThrottlerGuard {
 
 describe.each(FACADES)('with the options of %s', (_, start) => {
   it('an observer hears of every decision, under the real limit, and how long it took', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     let nowMs = 1_000
     const now = vi.spyOn(performance, 'now').mockImplementation(() => nowMs)
     onTestFinished(() => now.mockRestore())
     const observer: Observer = {
       decided: (charges, { allowed, tightest }, ms) => {
-        for (const { domain, rule } of charges) told.push([domain, rule.limit.max, tightest?.verdict.kind, allowed, ms])
+        for (const { domain, rule } of charges)
+          received.push([domain, rule.limit.max, tightest?.verdict.kind, allowed, ms])
       },
     }
     let waitMs = 0
@@ -158,7 +159,7 @@ describe.each(FACADES)('with the options of %s', (_, start) => {
     waitMs = 7
     await get()
     await get()
-    expect(told).toEqual([
+    expect(received).toEqual([
       ['hits', 1, 'allowed', true, 7],
       ['hits', 1, 'refused', false, 7],
     ])

@@ -128,7 +128,7 @@ describe('a calendar', () => {
     expect(raisedBy(() => new Calendar(options as CalendarOptions, 'rule.calendar'))).toBe(message)
   })
 
-  it('is in UTC unless told otherwise', () => {
+  it('is in UTC by default', () => {
     expect(new Calendar({ unit: 'day' }, 'calendar')).toMatchObject({ unit: 'day', timeZone: 'UTC' })
   })
 })

@@ -11,7 +11,7 @@ export interface CalendarOptions {
   readonly isOfCustomer?: boolean
 }
 
-/** A CalendarWindow is the half-open span [startMs, endMs) of one day, week, month or year. */
+/** The half-open span [startMs, endMs) of one day, week, month or year. */
 export interface CalendarWindow {
   readonly startMs: number
   readonly endMs: number
@@ -21,10 +21,10 @@ const UNITS: ReadonlySet<string> = new Set(['day', 'week', 'month', 'year'])
 const DAY_MS = 86_400_000
 
 /**
- * A Calendar finds the calendar window of an instant in a time zone, daylight saving included. Weeks start on Monday
- * (ISO 8601). It remembers the last two windows, because questions nearly always fall into the current one, or, when a
- * counter is met again after a turn of the calendar, into the one before: asking the time zone database takes a quarter
- * of a millisecond, comparing two numbers nothing.
+ * Finds the calendar window of an instant in a time zone, daylight saving included. Weeks start on Monday (ISO 8601).
+ * It remembers the last two windows, because questions nearly always fall into the current one, or, when a counter is
+ * met again after a turn of the calendar, into the one before: asking the time zone database takes a quarter of a
+ * millisecond, comparing two numbers nothing.
  */
 export class Calendar {
   readonly unit: CalendarUnit
@@ -54,7 +54,7 @@ export class Calendar {
     return this.#last
   }
 
-  /** longestMs is the longest that a window of this unit can last: clocks are set back by up to 3 hours (Casey, 2023). */
+  /** Returns the longest that a window of this unit can last: clocks are set back by up to 3 hours (Casey, 2023). */
   get longestMs(): number {
     return { day: 1, week: 7, month: 31, year: 366 }[this.unit] * DAY_MS + 3 * 3_600_000
   }
@@ -76,7 +76,7 @@ export class Calendar {
     return nowMs < window.endMs ? window : this.#compute(nowMs, localEnd)
   }
 
-  /** #localMs reads the zone's wall clock at an instant, as if that reading were UTC. */
+  /** Reads the zone's wall clock at an instant, as if that reading were UTC. */
   #localMs(instantMs: number): number {
     const part = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 }
     for (const { type, value } of this.#format.formatToParts(instantMs)) {
@@ -86,8 +86,8 @@ export class Calendar {
   }
 
   /**
-   * #instantOf finds the first instant at which the zone's wall clock reads localMs or later. Where daylight saving
-   * skips that reading (midnight does not exist on some days in some zones), this is the moment of the skip.
+   * Finds the first instant at which the zone's wall clock reads localMs or later. Where daylight saving skips that
+   * reading (midnight does not exist on some days in some zones), this is the moment of the skip.
    */
   #instantOf(localMs: number): number {
     let low = localMs - DAY_MS

@@ -4,8 +4,8 @@ import { didYouMean } from './nearest.ts'
 import { DURATION, type Form, type Forms } from './option-forms.ts'
 
 /**
- * checkOptions holds options to their names, types and values: a typo must not switch a limit off. Undefined is not given.
- * `at` is what stands before a name in errors: `limits[0].`.
+ * Holds options to their names, types and values: a typo must not switch a limit off. Undefined is not given. `at` is
+ * what stands before a name in errors: `limits[0].`.
  */
 export function checkOptions(options: unknown, forms: Forms, at = ''): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -17,7 +17,7 @@ export function checkOptions(options: unknown, forms: Forms, at = ''): void {
   }
 }
 
-/** checkOption holds one value to its form. `where` is the option. */
+/** Holds one value to its form. `where` is the option. */
 export function checkOption(value: unknown, form: Form, where: string): void {
   if (!form.is(value)) throw wrongValue(value, form, where)
   if (form.each !== undefined && Array.isArray(value)) {

@@ -30,7 +30,7 @@ const anySetting = fc.oneof(fc.constant(0), fc.constant(0), fc.integer({ min: -5
 const moves = fc.array(fc.tuple(elapsed, anySetting), { minLength: 2, maxLength: 40 })
 
 describe('SteadyClock', () => {
-  it('shows a wall clock that nobody sets', () => {
+  it('shows a wall clock that no one sets', () => {
     fc.assert(
       fc.property(fc.array(elapsed), (elapsedMs) => {
         const { wallMs, shownMs } = readings(elapsedMs.map((ms) => [ms, 0]))

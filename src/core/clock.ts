@@ -1,4 +1,4 @@
-/** A Clock tells the time in whole milliseconds since 1970. It never goes back. */
+/** Returns the time in whole milliseconds since 1970. Never goes back. */
 export interface Clock {
   nowMs(): number
 }
@@ -6,9 +6,9 @@ export interface Clock {
 const RESYNC_MS = 1_000
 
 /**
- * SteadyClock runs on a monotonic clock and follows a wall clock that may be set. It looks at the wall once a second: it
- * follows a step forward at once (a machine that slept), and makes up for a step back by running an eighth slower until
- * the wall has caught up. So it never goes back, never stands still, and calendar windows end on the true date again.
+ * Runs on a monotonic clock and follows a wall clock that may be set. It reads the wall clock once a second: a step
+ * forward is followed immediately (a machine that slept); a step back is absorbed by running an eighth slower until the
+ * wall clock has caught up. So it never goes back, never stands still, and calendar windows still end on the true date.
  */
 export class SteadyClock implements Clock {
   readonly #wall: () => number
@@ -28,7 +28,7 @@ export class SteadyClock implements Clock {
     return this.msAt(this.#monotonic())
   }
 
-  /** msAt is nowMs for who has just asked the monotonic clock. */
+  /** Like nowMs for who has just asked the monotonic clock. */
   msAt(at: number): number {
     const sinceMs = at - this.#syncedAt
     if (sinceMs < RESYNC_MS) return Math.floor(this.#syncedMs + sinceMs * this.#pace)
@@ -36,7 +36,7 @@ export class SteadyClock implements Clock {
     return Math.floor(this.#syncedMs)
   }
 
-  /** #sync goes on from nowMs, or from the wall if that is ahead, at the pace that meets the wall a second from now. */
+  /** Goes on from nowMs, or from the wall if that is ahead, at the pace that meets the wall a second from now. */
   #sync(at: number, nowMs: number): void {
     const wallMs = this.#wall()
     this.#syncedAt = at

@@ -1,7 +1,7 @@
 import type { Verdict } from './decision.ts'
 import type { Rule } from './rule.ts'
 
-/** A RuleVerdict is a verdict with the rule that gave it, and the descriptor it was about. */
+/** A verdict with the rule that gave it, and the descriptor it was about. */
 export interface RuleVerdict {
   readonly rule: Rule
   /** The position of the descriptor in the request. */
@@ -9,19 +9,19 @@ export interface RuleVerdict {
   readonly verdict: Verdict
 }
 
-/** A Decision is all verdicts folded into one answer. */
+/** All verdicts folded into one answer. */
 export interface Decision {
   readonly allowed: boolean
   /** When refused: the first moment at which every rule admits the request, unless waiting never helps. */
   readonly retryAfterMs: number | undefined
   /** leaky_bucket: go on only after this long. */
   readonly delayMs: number
-  /** The rule that decided: the strictest of those that refuse, else the one with the least left. */
+  /** The rule that decided: the strictest of those that refuse, else the one with the least remaining. */
   readonly tightest: RuleVerdict | undefined
   readonly verdicts: readonly RuleVerdict[]
 }
 
-/** UNLIMITED is the decision about a request that no rule matches. */
+/** Returns the decision about a request that no rule matches. */
 export const UNLIMITED: Decision = Object.freeze({
   allowed: true,
   retryAfterMs: undefined,
@@ -31,8 +31,8 @@ export const UNLIMITED: Decision = Object.freeze({
 })
 
 /**
- * combine folds verdicts: the request passes when every enforcing rule admits it. Shadow rules report, never bind. Of
- * the rules in quota mode, one that admits is enough; one that only reports always does.
+ * Folds verdicts: the request passes when every enforcing rule admits it. Shadow rules report, never bind. Of the rules
+ * in quota mode, one that admits is enough; one that only reports always does.
  */
 export function combine(verdicts: readonly RuleVerdict[]): Decision {
   const enforcing = verdicts.filter(({ rule }) => !rule.shadow && !rule.unlimited)
@@ -49,7 +49,7 @@ export function combine(verdicts: readonly RuleVerdict[]): Decision {
   return tightest === undefined ? withoutLimits(verdicts) : decisionBy(tightest, verdicts, delayMs)
 }
 
-/** combineOne is combine for a single verdict of a rule that enforces: what most requests get. */
+/** Like combine for a single verdict of a rule that enforces: what most requests get. */
 export function combineOne(only: RuleVerdict): Decision {
   return decisionBy(only, [only], only.verdict.kind === 'allowed' ? only.verdict.delayMs : 0)
 }
@@ -70,17 +70,17 @@ function withoutLimits(verdicts: readonly RuleVerdict[]): Decision {
   return verdicts.length === 0 ? UNLIMITED : { ...UNLIMITED, verdicts }
 }
 
-/** undecided refuses a request that could not be decided about, where a rule says that such requests are refused. */
+/** Refuses a request that could not be decided about, where a rule says that such requests are refused. */
 export function undecided(retryAfterMs: number): Decision {
   return { ...UNLIMITED, allowed: false, retryAfterMs }
 }
 
-/** letPass lets a refused request pass, and keeps what the rules say about it: shadow mode for all rules. */
+/** Lets a refused request pass, and keeps what the rules say about it: shadow mode for all rules. */
 export function letPass(decision: Decision): Decision {
   return decision.allowed ? decision : { ...decision, allowed: true, retryAfterMs: undefined }
 }
 
-/** isTighter orders verdicts: impossible, then refused for longest, then the least remaining, then the later reset. */
+/** Orders verdicts: impossible, then refused for longest, then the least remaining, then the later reset. */
 export function isTighter(a: Verdict, b: Verdict): boolean {
   if (a.kind !== b.kind) return STRICTNESS[a.kind] > STRICTNESS[b.kind]
   if (a.kind === 'refused' && b.kind === 'refused') return a.retryAfterMs > b.retryAfterMs

@@ -1,7 +1,7 @@
 import type { Outcome } from './algorithms/outcome.ts'
 import { type Limit, MAX_COUNT } from './limit.ts'
 
-/** VerdictFields are what every verdict says, whatever its kind. */
+/** What every verdict says, whatever its kind. */
 export interface VerdictFields {
   readonly limit: number
   /** Whole hits that still fit, after this request's charge. */
@@ -15,11 +15,13 @@ export interface VerdictFields {
   readonly fallback?: 'open' | 'closed' | 'local'
   /** Of a late charge: how much of it went beyond the bound of debts, and was not charged. */
   readonly dropped?: number
-  /** True when nobody asked: another rule was known to refuse. What is told of the budget means nothing then. */
+  /**
+   * True when the store was not asked, because another rule was known to refuse. The budget fields then mean nothing.
+   */
   readonly unasked?: boolean
   /** Set when the caller is blocked, and no rule was asked: which block, and why. */
   readonly block?: { readonly id: string; readonly reason?: string }
-  /** Set when the request was shed for the sake of all: by the usage of the fleet, of this worker, or of an upstream. */
+  /** Set when the request was shed to protect the fleet, this worker or an upstream. */
   readonly shed?: 'fleet' | 'worker' | 'upstream'
   /** The id of the grant that was charged, because the caller's own limit has nothing left. */
   readonly grant?: string
@@ -27,7 +29,7 @@ export interface VerdictFields {
   readonly lent?: boolean
 }
 
-/** A Verdict is one rule's answer. A refusal is a value; "waiting never helps" is a kind of its own. */
+/** One rule's answer. A refusal is a value; "waiting never helps" is a kind of its own. */
 export type Verdict =
   | (VerdictFields & {
       readonly kind: 'allowed'
@@ -60,7 +62,7 @@ export function refusedVerdict(limit: number, remaining: number, resetAfterMs: n
   return { kind: 'refused', allowed: false, limit, remaining, resetAfterMs, retryAfterMs }
 }
 
-/** lentVerdict refuses what would fit, were all that is lent given back. */
+/** Refuses what would fit, were all that is lent given back. */
 export function lentVerdict(limit: number, resetAfterMs: number, retryAfterMs: number): Verdict {
   return { kind: 'refused', allowed: false, limit, remaining: 0, resetAfterMs, retryAfterMs, lent: true }
 }
@@ -69,10 +71,10 @@ export function impossibleVerdict(limit: number, remaining: number, resetAfterMs
   return { kind: 'impossible', allowed: false, limit, remaining, resetAfterMs, maxCost }
 }
 
-/** UNLIMITED_VERDICT is the answer of a rule without a limit. */
+/** Returns the answer of a rule without a limit. */
 export const UNLIMITED_VERDICT: Verdict = Object.freeze(allowedVerdict(MAX_COUNT, MAX_COUNT, 0))
 
-/** verdictOf spells an Outcome as a Verdict. */
+/** Converts an Outcome to a Verdict. */
 export function verdictOf(out: Outcome, limit: Limit): Verdict {
   if (out.allowed) return allowedVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs), out.delayMs)
   return deniedOf(out, limit)
@@ -85,23 +87,23 @@ function deniedOf(out: Outcome, limit: Limit): Verdict {
   return refusedVerdict(limit.max, remaining, resetAfterMs, compact(out.retryAfterMs))
 }
 
-/** debitVerdict is the answer to a late charge, which is never refused. */
+/** Returns the answer to a late charge, which is never refused. */
 export function debitVerdict(limit: number, remaining: number, resetAfterMs: number, dropped: number): Verdict {
   return { ...allowedVerdict(limit, remaining, resetAfterMs), dropped }
 }
 
-/** debitedOf spells the Outcome of a late charge. */
+/** Converts the Outcome of a late charge to a Verdict. */
 export function debitedOf(out: Outcome, limit: Limit): Verdict {
   return debitVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs), out.dropped)
 }
 
-/** unchargedOf tells, after a look, the budget of what would have fitted into a group that was refused. */
+/** Returns, after a look, the budget of a charge that would have fitted into a group that was refused. */
 export function unchargedOf(out: Outcome, limit: Limit): Verdict {
   return allowedVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs))
 }
 
 /**
- * hitVerdict is the verdict about a counter that goes on counting beyond its limit: the hits in this window, this one
+ * Returns the verdict about a counter that goes on counting beyond its limit: the hits in this window, this one
  * included.
  */
 export function hitVerdict(limit: number, hits: number, resetAfterMs: number): Verdict {
@@ -110,8 +112,8 @@ export function hitVerdict(limit: number, hits: number, resetAfterMs: number): V
 }
 
 /**
- * compact returns the same number, as a 31-bit integer where it is one. What arithmetic on times yields is a floating
- * point number to the engine even when it is whole, and each such field of a fresh object is an allocation of its own.
+ * Returns the same number as a 31-bit integer if it is one. Arithmetic on times yields floating point numbers to the
+ * engine even when they are whole, and each such field of a fresh object costs a separate allocation.
  */
 export function compact(value: number): number {
   return value < 1_073_741_824 ? value | 0 : value

@@ -1,4 +1,7 @@
-/** From small to large: below how many milliseconds a unit is used, its size, its name, and how many parts of it are told. */
+/**
+ * From small to large: up to how many milliseconds a unit is used, its size, its name, and how many parts of it are
+ * shown.
+ */
 const UNITS = [
   [1, 0.001, 'µs', 1],
   [10, 1, 'ms', 10],

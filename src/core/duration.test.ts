@@ -80,11 +80,11 @@ describe('formatDuration', () => {
     [604_800_000, '1w'],
     [2_592_000_000, '30d'],
   ]
-  it.each(cases)('spells %d ms as %s', (ms, text) => {
+  it.each(cases)('formats %d ms as %s', (ms, text) => {
     expect(formatDuration(ms)).toBe(text)
   })
 
-  it('spells what parseDuration reads back', () => {
+  it('formats what parseDuration reads back', () => {
     const unit = fc.constantFrom(1, 1000, 60_000, 3_600_000, 86_400_000, 604_800_000)
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), unit, (count, size) => {

@@ -1,6 +1,6 @@
 import { got, SluiceError } from './errors.ts'
 
-/** A Duration is whole milliseconds, or a text such as `90s`, `1h30m`, `500ms`, `30d`. */
+/** Whole milliseconds, or a text such as `90s`, `1h30m`, `500ms`, `30d`. */
 export type Duration = number | string
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map([
@@ -12,7 +12,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ['w', 604_800_000],
 ])
 
-/** parseDuration returns whole milliseconds. `where` names the option in the error. */
+/** Returns whole milliseconds. `where` names the option in the error. */
 export function parseDuration(value: unknown, where: string): number {
   const ms = typeof value === 'string' ? parseText(value) : value
   if (typeof ms !== 'number' || !Number.isSafeInteger(ms) || ms < 0) {
@@ -36,7 +36,7 @@ function parseText(text: string): number | undefined {
   return total
 }
 
-/** formatDuration spells milliseconds in the fewest whole units: 60000 → `1m`, 5400000 → `90m`, 1500 → `1500ms`. */
+/** Formats milliseconds in the fewest whole units: 60000 → `1m`, 5400000 → `90m`, 1500 → `1500ms`. */
 export function formatDuration(ms: number): string {
   for (const unit of ['w', 'd', 'h', 'm', 's']) {
     const size = UNIT_MS.get(unit) as number

@@ -64,7 +64,7 @@ describe('keyed hash', () => {
     expect(new Set(all).size).toBe(all.length)
   })
 
-  it('tells texts apart that differ in length alone', () => {
+  it('distinguishes texts that differ in length alone', () => {
     const zeros = Array.from({ length: 600 }, (_, length) => hashOf('\0'.repeat(length)))
     expect(new Set(zeros).size).toBe(600)
   })
@@ -81,7 +81,7 @@ describe('keyed hash', () => {
     },
   )
 
-  it('tells lone surrogates from each other and from the replacement character', () => {
+  it('distinguishes lone surrogates from each other and from the replacement character', () => {
     const texts = ['\ud800', '\ud801', '\udc00', '\ufffd', '\ud800\udc00', '\udc00\ud800', 'a\ud800', '\ud800a']
     expect(new Set(texts.map((text) => hashOf(text))).size).toBe(texts.length)
   })

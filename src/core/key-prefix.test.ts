@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { KeyedHash } from './hash.ts'
+import { KeyEncoder } from './key-encoder.ts'
 import { checkKeyPrefix } from './key-prefix.ts'
-import { KeySpeller } from './key-speller.ts'
 import { OPEN_PATH } from './rules/rule-path.ts'
 import type { Rule } from './rules/rule-set.ts'
 
@@ -16,6 +16,6 @@ it.each(['{', 'a}', '{tag}', 'a\n', '\u007f', '\ud800', 'x'.repeat(101), 5, unde
 it('stands before the key of a shared store, and leaves its partition as it is', () => {
   const rule = { id: 'user', path: OPEN_PATH } as Rule
   const spell = (prefix?: string) =>
-    new KeySpeller(new KeyedHash(1, 2), 32, prefix).spell('d', rule, [{ key: 'user', value: 'a' }])
+    new KeyEncoder(new KeyedHash(1, 2), 32, prefix).encode('d', rule, [{ key: 'user', value: 'a' }])
   expect(spell('a:')).toBe(`a:${spell()}`)
 })

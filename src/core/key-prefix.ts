@@ -3,8 +3,8 @@ import { got, SluiceError } from './errors.ts'
 const MAX_PREFIX = 100
 
 /**
- * checkKeyPrefix holds a text before all keys of a shared store to what keys can bear. Braces would choose the server of a
- * cluster for all of them.
+ * Holds a text before all keys of a shared store to what keys can bear. Braces would choose the server of a cluster for
+ * all of them.
  */
 export function checkKeyPrefix(prefix: unknown, where: string): string {
   const isText = typeof prefix === 'string' && prefix.length <= MAX_PREFIX

@@ -58,7 +58,7 @@ describe('counterKey', () => {
   })
   const parts = fc.tuple(part, part, fc.array(fc.record({ key: part, value: part }), { maxLength: 3 }))
 
-  it('spells different counters differently, in UTF-8 too', () => {
+  it('formats different counters differently, in UTF-8 too', () => {
     fc.assert(
       fc.property(parts, parts, (one, other) => {
         const same = JSON.stringify(one) === JSON.stringify(other)
@@ -69,11 +69,11 @@ describe('counterKey', () => {
     )
   })
 
-  it('can be read back, and so never spells two counters the same way', () => {
+  it('can be read back, and so never formats two counters the same way', () => {
     fc.assert(
       fc.property(parts, ([domain, rule, entries]) => {
-        const spelled = Buffer.from(counterKey(domain, rule, entries)).toString('utf8')
-        expect(readBack(spelled)).toEqual([domain, rule, entries])
+        const encoded = Buffer.from(counterKey(domain, rule, entries)).toString('utf8')
+        expect(readBack(encoded)).toEqual([domain, rule, entries])
       }),
       { numRuns: 2_000 },
     )
@@ -92,8 +92,8 @@ describe('counterKey', () => {
 })
 
 /** readBack is counterKey backwards. */
-function readBack(spelled: string): [domain: string, rule: string, entries: Entry[]] {
-  const [domain, rule, ...entries] = spelled.split('|')
+function readBack(encoded: string): [domain: string, rule: string, entries: Entry[]] {
+  const [domain, rule, ...entries] = encoded.split('|')
   return [
     unescapePart(domain),
     unescapePart(rule),

@@ -2,9 +2,9 @@ import type { Limit } from './limit.ts'
 import type { Entry } from './request.ts'
 
 /**
- * counterKey spells the key of a counter, and is the only place that does: `domain|rule|key=value|…`. The separators
- * are escaped wherever they occur inside a part, so that no two counters share a spelling, whatever callers put into
- * their values. So is a surrogate without its other half: in UTF-8 all of them would be the same three bytes.
+ * Formats the key of a counter; the only place that does: `domain|rule|key=value|…`. Separators inside a part are
+ * escaped, so that no two counters share a key, whatever callers put into their values. So is a surrogate without its
+ * other half: in UTF-8 all of them would be the same three bytes.
  */
 export function counterKey(domain: string, ruleId: string, entries: readonly Entry[]): string {
   let key = `${escapePart(domain)}|${escapePart(ruleId)}`
@@ -13,25 +13,25 @@ export function counterKey(domain: string, ruleId: string, entries: readonly Ent
 }
 
 /**
- * storedKey spells a counter's key for a store that others can read: with the limit's shape, so that counters of
- * different algorithms and windows are different counters, as in `sluice:{17}:api|user|user=42|s1m`.
+ * Formats a counter's key for a store that others can read: with the limit's shape, so that counters of different
+ * algorithms and windows are different counters, as in `sluice:{17}:api|user|user=42|s1m`.
  */
 export function storedKey(key: string, limit: Pick<Limit, 'shape'>): string {
   return `${key}|${limit.shape}`
 }
 
-/** splitStoredKey undoes storedKey: the counter's key, and the shape of its limit. */
+/** Undoes storedKey: the counter's key, and the shape of its limit. */
 export function splitStoredKey(stored: string): { readonly key: string; readonly shape: string } {
   const at = stored.lastIndexOf('|')
   return at < 0 ? { key: stored, shape: '' } : { key: stored.slice(0, at), shape: stored.slice(at + 1) }
 }
 
-/** domainPart spells a domain as keys do. */
+/** Formats a domain as keys contain it. */
 export function domainPart(domain: string): string {
   return escapePart(domain)
 }
 
-/** isOfDomain says whether the key of a shared store is one of a domain, which is spelled as in keys. */
+/** Whether a key of a shared store belongs to a domain, which is given as keys contain it. */
 export function isOfDomain(key: string, domain: string): boolean {
   return key.startsWith(`${domain}|`, key.indexOf('}:') + 2)
 }
@@ -44,7 +44,7 @@ const SPECIAL = Uint8Array.from({ length: 0x80 }, (_, code) =>
   code < 0x20 || code === 0x7f || '%|={}'.includes(String.fromCharCode(code)) ? 1 : 0,
 )
 
-/** escapePart returns text as it is when nothing in it needs escaping, which is nearly always. */
+/** Returns text as it is when nothing in it needs escaping, which is nearly always. */
 function escapePart(text: string): string {
   for (let i = 0; i < text.length; i++) {
     if (needsEscape(text, i)) return escapeFrom(text, i)

@@ -2,7 +2,7 @@ import type { LimitOptions } from './limit.ts'
 import { COUNTING, LIMIT_OPTIONS, type LimitOption, type OptionName } from './limit-options.ts'
 import { ANY, BOOLEAN, DURATION, type Form, oneOf, TEXT, whole } from './option-forms.ts'
 
-/** A PlainLimit is LimitOptions as apps give them: durations say their unit. */
+/** LimitOptions as apps give them: durations say their unit. */
 export interface PlainLimit extends Omit<LimitOptions, 'window' | 'leaseTtl'> {
   /** The span that `limit` is counted over, with its unit: `'1m'`, `'90s'`, `'500ms'`. 1 ms to 10 years. */
   readonly window?: string
@@ -12,10 +12,10 @@ export interface PlainLimit extends Omit<LimitOptions, 'window' | 'leaseTtl'> {
 
 type FormsByOption<T> = Readonly<Record<OptionName<T> & string, Form>>
 
-/** COUNTING_FORMS are the forms of LimitOptions. */
+/** Returns the forms of LimitOptions. */
 export const COUNTING_FORMS = /* @__PURE__ */ formsOf(COUNTING)
 
-/** LIMIT_FORMS are the forms of all that a limit can be told in code, from the table of that. */
+/** The forms of all limit options in code, from the table of options. */
 export const LIMIT_FORMS = /* @__PURE__ */ formsOf(LIMIT_OPTIONS)
 
 function formsOf<T extends object>(table: T): FormsByOption<T> {
@@ -25,7 +25,7 @@ function formsOf<T extends object>(table: T): FormsByOption<T> {
   ) as never
 }
 
-/** formOf leaves to compileLimit what that checks, apart from durations: rule files may have milliseconds. */
+/** Leaves to compileLimit what that checks, apart from durations: rule files may have milliseconds. */
 function formOf({ schema, code }: LimitOption): Form {
   if (schema === COUNTING.window.schema) return DURATION
   if (code !== undefined) return ANY

@@ -83,7 +83,7 @@ const RESPONSE = {
 const BUCKETS = ['token_bucket', 'gcra', 'leaky_bucket'] as const
 const WINDOWS = ['sliding_window', ...BUCKETS, 'fixed_window', 'sliding_log'] as const
 
-/** A LimitOption is one thing that a limit can be told, and everything that is known about it. */
+/** One option of a limit, with everything that is known about it. */
 export interface LimitOption extends Field {
   readonly schema: Schema
   /** Its name in code: in LimitOptions, or in the options of a middleware. Without it, only rule files have it. */
@@ -103,7 +103,7 @@ export interface LimitOption extends Field {
   readonly doc: string
 }
 
-/** COUNTING is the part of the table that decides how hits are counted: all that compileLimit needs. */
+/** The part of the table that decides how hits are counted: all that compileLimit needs. */
 export const COUNTING = {
   requests_per_unit: {
     option: 'limit',
@@ -136,7 +136,7 @@ export const COUNTING = {
     algorithms: BUCKETS,
     within: [1, MAX_COUNT],
     code: 'BURST_INVALID',
-    doc: 'How many hits fit at once. Default: requests_per_unit',
+    doc: 'How many hits can be made in a burst. Default: requests_per_unit',
   },
   sub_windows: {
     option: 'subWindows',
@@ -181,8 +181,8 @@ export const COUNTING = {
 } as const satisfies Readonly<Record<string, LimitOption>>
 
 /**
- * LIMIT_OPTIONS is the one table of what a limit can be told, by the names that rule files use. The check of rule files,
- * their JSON Schema, compileLimit and the middleware read it, and a test compares it with docs/rules.md.
+ * The table of all limit options, by the names in rule files. The check of rule files, their JSON Schema, compileLimit
+ * and the middleware read it, and a test compares it with docs/rules.md.
  */
 export const LIMIT_OPTIONS = {
   name: {
@@ -251,7 +251,7 @@ export const LIMIT_OPTIONS = {
   timeout_ms: {
     option: 'timeoutMs',
     schema: { kind: 'integer', min: 1, max: 60_000 },
-    doc: "The longest that a store may take. Default: what the store is told, 5 (the service's --redis-timeout)",
+    doc: "The longest that a store may take. Default: the timeout of the store, 5 (the service's --redis-timeout)",
   },
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },
@@ -268,10 +268,10 @@ export const LIMIT_OPTIONS = {
 
 type Table = typeof LIMIT_OPTIONS
 
-/** A LimitOptionKey is the name of an option in rule files. */
+/** The name of an option in rule files. */
 export type LimitOptionKey = keyof Table
 
-/** RateLimitRule is one limit of a rule file, as its author writes it. */
+/** One limit of a rule file, as its author writes it. */
 export type RateLimitRule = ObjectValue<Table>
 
 const entriesOf = (table: object): [LimitOptionKey, LimitOption][] =>
@@ -280,15 +280,15 @@ const entriesOf = (table: object): [LimitOptionKey, LimitOption][] =>
 /** What a domain can say for all its limits that say nothing: everything but what is about one limit alone. */
 type Defaults = { [K in keyof Table as Table[K] extends { single: true } ? never : K]: Table[K] }
 
-/** DEFAULT_OPTIONS are the rows of the table that stand in `defaults` too. */
+/** Returns the rows of the table that stand in `defaults` too. */
 export const DEFAULT_OPTIONS = /* @__PURE__ */ Object.fromEntries(
   /* @__PURE__ */ entriesOf(LIMIT_OPTIONS).filter(([, { single }]) => single !== true),
 ) as unknown as Defaults
 
-/** LimitDefaults are the `defaults` of a rule file, as its author writes them. */
+/** The `defaults` of a rule file, as its author writes them. */
 export type LimitDefaults = ObjectValue<Defaults>
 
-/** OptionName is the names in code of the options of a table. */
+/** The names in code of the options of a table. */
 export type OptionName<T> = { [K in keyof T]: T[K] extends { option: infer N } ? N : never }[keyof T]
 
 type CountingName = OptionName<typeof COUNTING>
@@ -296,13 +296,13 @@ type RuleName = Exclude<OptionName<Table>, CountingName>
 
 const namesOf = (table: object): readonly unknown[] => entriesOf(table).flatMap(([, { option }]) => option ?? [])
 
-/** COUNTING_KEYS are the names in rule files of what decides how hits are counted. */
+/** Returns the names in rule files of what decides how hits are counted. */
 export const COUNTING_KEYS = /* @__PURE__ */ Object.keys(COUNTING) as (keyof typeof COUNTING)[]
 
-/** COUNTING_OPTIONS are the names in code of the same: those of LimitOptions. */
+/** The same options by their names in code: those of LimitOptions. */
 export const COUNTING_OPTIONS = /* @__PURE__ */ namesOf(COUNTING) as readonly CountingName[]
 
-/** RULE_OPTIONS are the names in code of what decides the rest: what a rule does. */
+/** Returns the names in code of what decides the rest: what a rule does. */
 export const RULE_OPTIONS = /* @__PURE__ */ namesOf(LIMIT_OPTIONS).filter(
   (name) => !COUNTING_OPTIONS.includes(name as CountingName),
 ) as readonly RuleName[]
@@ -311,17 +311,17 @@ const BY_OPTION: ReadonlyMap<string, LimitOption> = /* @__PURE__ */ new Map(
   /* @__PURE__ */ entriesOf(COUNTING).flatMap(([, row]) => (row.option === undefined ? [] : [[row.option, row]])),
 )
 
-/** countingOption returns the row of an option of LimitOptions, if there is one of that name. */
+/** Returns the row of an option of LimitOptions, if there is one of that name. */
 export function countingOption(option: string): LimitOption | undefined {
   return BY_OPTION.get(option)
 }
 
-/** keyOfOption returns the name in rule files of an option: `sub_windows` of `subWindows`. */
+/** Returns the name in rule files of an option: `sub_windows` of `subWindows`. */
 export function keyOfOption(option: string): LimitOptionKey | undefined {
   return entriesOf(LIMIT_OPTIONS).find(([, row]) => row.option === option)?.[0]
 }
 
-/** isValueOf says whether a value, of any type, is one of an option's. Durations and calendars have parsers of their own. */
+/** Whether a value of any type is valid for an option. Durations and calendars have separate parsers. */
 export function isValueOf({ schema, within }: LimitOption, value: unknown): boolean {
   if (schema.kind === 'boolean') return typeof value === 'boolean'
   if (schema.kind === 'choice') return schema.of.includes(value as string)

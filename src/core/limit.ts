@@ -12,15 +12,15 @@ export { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
 export { MAX_COUNT, TOO_MUCH } from './algorithms/limit-numbers.ts'
 export type { Anchor } from './limit-options.ts'
 
-/** LimitOptions is one limit as a person writes it. compileLimit checks it and turns it into a Limit. */
+/** One limit as a person writes it. compileLimit checks it and turns it into a Limit. */
 export interface LimitOptions {
-  /** How many hits (or, for `concurrency`, holders at once). 0 blocks everything. */
+  /** How many hits (or, for `concurrency`, concurrent permits). 0 blocks everything. */
   readonly limit: number
   /** The span that `limit` is counted over: `'1m'`, `'90s'`, or milliseconds. 1 ms to 10 years. */
   readonly window?: Duration
   /** Default: `sliding_window`. */
   readonly algorithm?: Algorithm
-  /** Buckets only: how many hits fit at once. Default: `limit`. */
+  /** Buckets only: how many hits fit into a burst. Default: `limit`. */
   readonly burst?: number
   /** `sliding_window` only: count in this many parts, never over the limit in any window. Costs a record per part. */
   readonly subWindows?: number
@@ -37,7 +37,7 @@ export interface LimitOptions {
   readonly countDenied?: boolean
 }
 
-/** Limit is one limit, checked and computed once, so that a decision is arithmetic alone. */
+/** One limit, checked and computed once, so that a decision is arithmetic alone. */
 export interface Limit extends LimitNumbers {
   readonly algorithm: Algorithm
   /** What is known of the algorithm, and how it is evaluated. */
@@ -53,7 +53,7 @@ export interface Limit extends LimitNumbers {
 
 const MAX_LOG_LIMIT = 10_000
 
-/** compileLimit checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
+/** Checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
 export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
   const algorithm = options.algorithm ?? COUNTING.algorithm.default
@@ -92,8 +92,8 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
 }
 
 /**
- * scaleLimit returns a limit of the same shape with a share of the budget: at least 1, unless the whole is 0. It is for
- * counting in one process what is meant for many.
+ * Returns a limit of the same shape with a share of the budget: at least 1, unless the whole is 0. It is for counting
+ * in one process what is meant for many.
  */
 export function scaleLimit(limit: Limit, share: number): Limit {
   const scaled = (count: number): number => (count === 0 ? 0 : Math.max(1, Math.floor(count * share)))
@@ -107,8 +107,8 @@ export function scaleLimit(limit: Limit, share: number): Limit {
 const DEBITS = new WeakMap<Limit, Limit>()
 
 /**
- * debitLimit returns the same limit for late charges, of what has happened already: what does not fit is charged all the
- * same, into a debt of one whole budget at the most. The Outcome says what is dropped beyond that.
+ * Returns the same limit for late charges, of requests that have already happened: what does not fit is charged anyway,
+ * into a debt of at most one whole budget. The Outcome says what is dropped beyond that.
  */
 export function debitLimit(limit: Limit): Limit {
   const known = DEBITS.get(limit)
@@ -122,40 +122,40 @@ export function debitLimit(limit: Limit): Limit {
 const ONCE_MS = 3_650 * 86_400_000
 
 /**
- * onceLimit returns a limit for budget that does not come back: a window of ten years from the first hit on. Its shape is
- * always the same, so that a change keeps what was used.
+ * Returns a limit for budget that does not come back: a window of ten years from the first hit on. Its shape is always
+ * the same, so that a change keeps what was used.
  */
 export function onceLimit(amount: number): Limit {
   return compileLimit({ limit: amount, window: ONCE_MS, algorithm: 'fixed_window', anchor: 'first_hit' })
 }
 
-/** isOnce says whether budget does not come back: there is no window to tell anybody about. */
+/** Whether budget never comes back: then there is no window to report. */
 export function isOnce({ isAnchored, windowMs }: Limit): boolean {
   return isAnchored && windowMs === ONCE_MS
 }
 
 /**
- * isLeasable says whether nodes may count a limit in slices, or exchange their counts later. With countDenied, the store
- * has to see every refused hit.
+ * Returns whether nodes may count a limit in slices, or exchange their counts later. With countDenied, the store has to
+ * see every refused hit.
  */
 export function isLeasable({ algorithmRecord, countDenied }: Limit): boolean {
   return algorithmRecord.isLeasable && !countDenied
 }
 
-/** holdsPermits says whether a limit counts permits, which are held and released, and not hits. */
+/** Returns whether a limit counts permits, which are held and released, and not hits. */
 export function holdsPermits(limit: Limit): boolean {
   return limit.algorithmRecord.holdsPermits
 }
 
-/** handsOutTurns says whether a limit has hits wait for their turn. */
+/** Returns whether a limit has hits wait for their turn. */
 export function handsOutTurns(limit: Limit): boolean {
   return limit.algorithmRecord.handsOutTurns
 }
 
 /**
- * shapeOf spells what a counter's state depends on, shortly: the algorithm and its window, as in `s1m`, `s1m/60` (with
- * sub-windows), `f/month/Europe/Berlin`. Limit and burst are not part of it, so that raising a limit in the middle of an
- * incident keeps what callers have used.
+ * Formats what a counter's state depends on, in short: the algorithm and its window, as in `s1m`, `s1m/60` (with
+ * sub-windows), `f/month/Europe/Berlin`. Limit and burst are not part of it, so that raising a limit during an incident
+ * keeps what callers have used.
  */
 function shapeOf(options: LimitOptions, algorithm: AlgorithmRecord, windowMs: number): string {
   const { calendar, subWindows } = options
@@ -164,7 +164,7 @@ function shapeOf(options: LimitOptions, algorithm: AlgorithmRecord, windowMs: nu
   return `${letter}${formatDuration(windowMs)}${subWindows === undefined ? '' : `/${subWindows}`}`
 }
 
-/** spaceOf makes 32 bits of a shape. */
+/** Makes 32 bits of a shape. */
 export function spaceOf(shape: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < shape.length; i++) hash = Math.imul(hash ^ shape.charCodeAt(i), 0x01000193)
@@ -191,7 +191,7 @@ function checkApplicable(options: LimitOptions, algorithm: Algorithm, at: Where)
   }
 }
 
-/** checkValues holds each option to its type and its bounds. */
+/** Holds each option to its type and its bounds. */
 function checkValues(options: LimitOptions, at: Where): void {
   for (const option of COUNTING_OPTIONS) {
     const value = options[option]
@@ -222,7 +222,7 @@ function quantumOf(subWindows: number | undefined, windowMs: number, where: stri
 
 const NO_PACE: Pace = { unitsPerMs: 0, unitsPerHit: 1 }
 
-/** bucketOf computes the arithmetic of the three buckets; everything else has the limit as its capacity. */
+/** Computes the arithmetic of the three buckets; everything else has the limit as its capacity. */
 function bucketOf(
   options: LimitOptions,
   { maxUnitsPerMs }: AlgorithmRecord,

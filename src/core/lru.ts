@@ -1,6 +1,6 @@
 /**
- * Lru keeps the values that were used last. A map that is emptied when it is full lets whoever fills it have everything
- * computed anew, for everybody; here newcomers push out only what nobody has asked for longest. A look costs about 0.1 µs.
+ * Keeps the values that were used last. With a map that is emptied when full, a caller that fills it forces everything
+ * to be computed again; here new entries push out only the least recently used. A look-up costs about 0.1 µs.
  */
 export class Lru<K, V> {
   readonly #most: number
@@ -23,7 +23,7 @@ export class Lru<K, V> {
     return this.#values.size
   }
 
-  /** get returns a value and counts as its use; undefined where there is none. */
+  /** Returns a value and counts as its use; undefined where there is none. */
   get(key: K): V | undefined {
     const value = this.#values.get(key)
     if (value === undefined) return undefined
@@ -32,12 +32,12 @@ export class Lru<K, V> {
     return value
   }
 
-  /** delete lets go of a value. */
+  /** Removes a value. */
   delete(key: K): void {
     this.#values.delete(key)
   }
 
-  /** set keeps a value, and lets go of the one that was not used for longest if there are too many. */
+  /** Stores a value, and removes the least recently used one if there are too many. */
   set(key: K, value: V): void {
     this.#values.delete(key)
     this.#values.set(key, value)

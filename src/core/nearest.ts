@@ -1,15 +1,15 @@
 /**
- * nearest returns the known name that a misspelled one was probably meant to be, or undefined. Case, `-` and `_` do not
- * count. A letter added, removed, replaced or swapped with the next is one edit; one for each three letters is near.
+ * Returns the known name that a misspelled one probably means, or undefined. Case, `-` and `_` do not count. A letter
+ * added, removed, replaced or swapped with the next is one edit; one edit for each three letters is near.
  */
 export function nearest(name: string, known: Iterable<string>, maxEdits = editsFor(name)): string | undefined {
   const wanted = plain(name)
   let best: string | undefined
   let fewest = maxEdits + 1
   for (const candidate of known) {
-    const spelled = plain(candidate)
-    if (Math.abs(spelled.length - wanted.length) >= fewest) continue
-    const edits = editsBetween(wanted, spelled, fewest)
+    const text = plain(candidate)
+    if (Math.abs(text.length - wanted.length) >= fewest) continue
+    const edits = editsBetween(wanted, text, fewest)
     // A name of which no letter stays is another name.
     if (edits >= fewest || edits >= Math.max(wanted.length, 1)) continue
     best = candidate
@@ -18,7 +18,7 @@ export function nearest(name: string, known: Iterable<string>, maxEdits = editsF
   return best
 }
 
-/** didYouMean is what an error about an unknown name ends with: a suggestion, or nothing. */
+/** Returns what an error about an unknown name ends with: a suggestion, or nothing. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const meant = nearest(name, known)
   return meant === undefined ? '' : `, did you mean "${meant}"?`
@@ -33,8 +33,8 @@ function plain(name: string): string {
 }
 
 /**
- * editsBetween counts how many letters are to be added, removed, replaced or swapped to get from one to the other. It
- * counts no further than `enough`: nearly all names are far from each other, and that shows within a few letters.
+ * Counts how many letters are to be added, removed, replaced or swapped to get from one to the other. It counts no
+ * further than `enough`: nearly all names are far from each other, and that shows within a few letters.
  */
 function editsBetween(a: string, b: string, enough: number): number {
   let before: number[] = []

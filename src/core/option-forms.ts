@@ -1,7 +1,7 @@
 import { parseDuration } from './duration.ts'
 import type { ErrorCode } from './errors.ts'
 
-/** A Form is what an option may be. */
+/** What an option may be. */
 export interface Form {
   /** What errors say that it is: `a text`, `true or false`. */
   readonly expected: string
@@ -12,7 +12,7 @@ export interface Form {
   readonly words?: readonly string[]
   /** Whether it may be a number: a text with digits is most likely an environment variable. */
   readonly isNumber?: boolean
-  /** The options inside of a value that is an object: undefined where those are nobody's business. */
+  /** The options inside a value that is an object; undefined where they are not checked. */
   inside?(value: object): Forms | undefined
   /** What its elements are. */
   readonly each?: Form
@@ -20,7 +20,7 @@ export interface Form {
 
 export type Forms = Readonly<Record<string, Form>>
 
-/** FormsOf is the table for a type of options: the compiler misses an option that has no form, and one too many. */
+/** The table for a type of options: the compiler misses an option that has no form, and one too many. */
 export type FormsOf<O> = { readonly [K in keyof Required<O>]: Form }
 
 /** ANY is for what is checked where it is used, and for what may be anything. */
@@ -28,7 +28,7 @@ export const ANY: Form = { expected: 'anything', is: () => true }
 export const TEXT: Form = { expected: 'a text', is: (value) => typeof value === 'string' && value !== '' }
 export const BOOLEAN: Form = { expected: 'true or false', is: (value) => typeof value === 'boolean' }
 export const FUNCTION: Form = { expected: 'a function', is: (value) => typeof value === 'function' }
-/** DURATION is a text alone: a bare number says no unit, and people mean seconds where milliseconds are counted. */
+/** A text alone: a bare number says no unit, and people mean seconds where milliseconds are counted. */
 export const DURATION: Form = {
   expected: "a duration with its unit, such as '90s'",
   is: (value) => value === 0 || (typeof value === 'string' && isDuration(value)),
@@ -44,10 +44,10 @@ export function whole(min: number, max: number, code?: ErrorCode): Form {
   }
 }
 
-/** HITS are how many an option of another library allows: some take no bound for one. */
+/** Returns how many an option of another library allows: some take no bound for one. */
 export const HITS: Form = /* @__PURE__ */ whole(0, Number.POSITIVE_INFINITY)
 export const STATUS: Form = /* @__PURE__ */ whole(100, 599)
-/** MS is a time of another library, whose numbers are milliseconds. */
+/** A time of another library, whose numbers are milliseconds. */
 export const MS: Form = {
   expected: 'a number of milliseconds',
   is: (value) => typeof value === 'number' && value > 0,
@@ -58,7 +58,7 @@ export function oneOf(...words: readonly string[]): Form {
   return { expected: listed(words), is: (value) => words.includes(value as string), words }
 }
 
-/** has is an object with these functions: of any class, and with anything else on it. */
+/** Returns an object with these functions: of any class, and with anything else on it. */
 export function has(...functions: readonly string[]): Form {
   return {
     expected: `an object with ${listed(functions)}`,
@@ -66,7 +66,7 @@ export function has(...functions: readonly string[]): Form {
   }
 }
 
-/** fields is an object with options of its own. */
+/** An object with its own options. */
 export function fields(forms: Forms): Form {
   return { expected: 'an object', is: (value) => isThing(value) && !Array.isArray(value), inside: () => forms }
 }
@@ -75,7 +75,7 @@ export function listOf(each: Form): Form {
   return { expected: `a list, each of ${each.expected}`, is: (value) => Array.isArray(value) && value.length > 0, each }
 }
 
-/** either is the first of several forms that a value has. */
+/** Returns the first of several forms that a value has. */
 export function either(...forms: readonly Form[]): Form {
   return {
     expected: listed(forms.flatMap((form) => form.words ?? form.expected)),

@@ -6,9 +6,9 @@ export function eventualLifeMs(syncIntervalMs: number): number {
 }
 
 /**
- * overAdmission returns the most that `nodes` nodes which count eventually admit beyond the limit, in any window. Each of
- * them has told all but what it admitted since its last exchange, which is at most all that was left then, and at most
- * what its rate (hits a second, if it is known) gives in that time; and one of them knows of all the others' told hits.
+ * Returns the most that `nodes` nodes with eventual counting admit beyond the limit, in any window. Each has reported
+ * everything except what it admitted since its last exchange, which is at most what remained then, and at most what its
+ * rate (hits a second, if known) yields in that time; and one of them knows the reported hits of all others.
  */
 export function overAdmission(limit: Limit, nodes: number, syncIntervalMs: number, ratePerNode?: number): number {
   const most =

@@ -1,6 +1,6 @@
 /**
- * A Pace is a rate as a fraction of two whole numbers: hits per millisecond = unitsPerMs / unitsPerHit. Counting in
- * units keeps buckets exact: 7 per minute is 7 units a millisecond and 60,000 a hit, with no rounding anywhere.
+ * A rate as a fraction of two whole numbers: hits per millisecond = unitsPerMs / unitsPerHit. Counting in units keeps
+ * buckets exact: 7 per minute is 7 units a millisecond and 60,000 a hit, with no rounding anywhere.
  */
 export interface Pace {
   readonly unitsPerMs: number
@@ -8,9 +8,9 @@ export interface Pace {
 }
 
 /**
- * paceOf returns limit / windowMs in lowest terms. When that needs more than maxUnitsPerMs, it returns the closest
- * slower fraction that does not: never more than asked for, at most 0.1 % less, and exact for every limit whose lowest
- * terms fit (all round numbers do). It is undefined when the rate itself is above maxUnitsPerMs hits a millisecond.
+ * Returns limit / windowMs in lowest terms. When that needs more than maxUnitsPerMs, it returns the closest slower
+ * fraction that does not: never more than asked for, at most 0.1 % less, and exact for every limit whose lowest terms
+ * fit (all round numbers do). It is undefined when the rate itself is above maxUnitsPerMs hits a millisecond.
  */
 export function paceOf(limit: number, windowMs: number, maxUnitsPerMs: number): Pace | undefined {
   const divisor = greatestCommonDivisor(limit, windowMs)
@@ -24,8 +24,8 @@ function greatestCommonDivisor(a: number, b: number): number {
 }
 
 /**
- * closestBelow walks the Stern-Brocot tree to the largest fraction that is at most `rate` and has a numerator of at
- * most `most`. Each round descends a whole run of equal turns at once, so that it takes tens of rounds, not millions.
+ * Walks the Stern-Brocot tree to the largest fraction that is at most `rate` and has a numerator of at most `most`.
+ * Each round descends a whole run of equal turns, so that it takes tens of rounds, not millions.
  */
 function closestBelow(rate: Pace, most: number): Pace {
   const [p, q] = [BigInt(rate.unitsPerMs), BigInt(rate.unitsPerHit)]

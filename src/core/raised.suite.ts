@@ -1,4 +1,4 @@
-/** raisedBy returns the whole message of the error that a call raises. */
+/** Returns the whole message of the error that a call raises. */
 export function raisedBy(call: () => unknown): string {
   try {
     call()

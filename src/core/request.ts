@@ -1,12 +1,12 @@
 import type { Priority } from './shedding/priority.ts'
 
-/** An Entry is one (key, value) pair that a door derived from a request. */
+/** One (key, value) pair that a door derived from a request. */
 export interface Entry {
   readonly key: string
   readonly value: string
 }
 
-/** A Descriptor is an ordered list of entries: what the caller is and does, from the general to the particular. */
+/** An ordered list of entries: what the caller is and does, from the general to the particular. */
 export interface Descriptor {
   readonly entries: readonly Entry[]
   /** Instead of the request's cost. */
@@ -15,7 +15,7 @@ export interface Descriptor {
   readonly limit?: LimitOverride | undefined
 }
 
-/** A LimitOverride is a limit as Envoy sends it along with a descriptor. */
+/** A limit as Envoy sends it along with a descriptor. */
 export interface LimitOverride {
   readonly requestsPerUnit: number
   readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
@@ -23,7 +23,7 @@ export interface LimitOverride {
   readonly unitMultiplier?: number | undefined
 }
 
-/** A CheckRequest asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
+/** Asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
 export interface CheckRequest {
   readonly domain: string
   readonly descriptors: readonly Descriptor[]
@@ -31,11 +31,11 @@ export interface CheckRequest {
   readonly cost?: number
   /** How much it matters when not all requests can be served. Default: what the rules that apply say, else 1. */
   readonly priority?: Priority | undefined
-  /** For those who observe decisions. It changes none. */
+  /** For observers of decisions. It changes none. */
   readonly context?: RequestContext | undefined
 }
 
-/** A RequestContext is what a door knows of a request beside what is limited. */
+/** What a door knows of a request in addition to what is limited. */
 export interface RequestContext {
   /** The trace that the request is part of, as W3C's `traceparent` has it: 32 hexadecimal digits. */
   readonly traceId?: string | undefined

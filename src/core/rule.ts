@@ -1,6 +1,6 @@
 import type { Limit } from './limit.ts'
 
-/** A Rule is one limit attached to a descriptor pattern. */
+/** One limit attached to a descriptor pattern. */
 export interface Rule {
   /** Stable across reloads: the pattern's path, and the position where a pattern has several limits. */
   readonly id: string
@@ -24,37 +24,37 @@ export interface Rule {
   /** open: how long an outage is admitted before the rule counts in the process; 0 is without end. */
   readonly openForMs: number
   readonly localShare: number
-  /** How long the store may take. Undefined: as long as the store is told. */
+  /** How long the store may take. Undefined: the timeout of the store. */
   readonly timeoutMs: number | undefined
   /** 0 is never shed, 3 is shed first. Undefined: the rule says nothing about it. */
   readonly priority: number | undefined
   readonly response: RuleResponse | undefined
   readonly retryAfterJitterMs: number
-  /** How the entries of the pattern are spelled, position by position. Its length is the rule's depth. */
+  /** How the entries of the pattern are encoded, position by position. Its length is the rule's depth. */
   readonly path: readonly PathStep[]
 }
 
-/** A PathStep is one level of a rule's pattern. */
+/** One level of a rule's pattern. */
 export interface PathStep {
   /** The pattern leaves the value open: it is the caller's, not the rule's. */
   readonly isOpen: boolean
   /** What open values match, where that is not just anything: a pattern with `*`, or address blocks. */
   readonly wildcard: string | undefined
-  /** Values are spelled as a keyed hash. */
+  /** Values are encoded as a keyed hash. */
   readonly secret: boolean
-  /** All values share one counter, spelled as this pattern (`share_threshold`). */
+  /** All values share one counter, encoded as this pattern (`share_threshold`). */
   readonly sharedAs: string | undefined
   readonly detailedMetric: boolean
   readonly valueToMetric: boolean
   readonly metadata: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A Cost is how much a hit weighs: always the same, or by the value of an entry. */
+/** How much a hit weighs: always the same, or by the value of an entry. */
 export type Cost =
   | number
   | { readonly by: string; readonly weights: ReadonlyMap<string, number>; readonly otherwise: number }
 
-/** A RuleResponse is what a refused caller gets instead of the usual answer. */
+/** What a refused caller gets instead of the usual answer. */
 export interface RuleResponse {
   readonly status: number
   readonly body: string | undefined

@@ -3,15 +3,15 @@ import { NEVER, Outcome } from './algorithms/outcome.ts'
 import { type Verdict, verdictOf } from './decision.ts'
 import type { Limit } from './limit.ts'
 
-/** A CounterState is the whole state of one counter, as a value. */
+/** The whole state of one counter, as a value. */
 export type CounterState =
   | { readonly at: number; readonly first: number; readonly second: number }
   | { readonly records: readonly HitRecord[] }
 
-/** A HitRecord is [timeMs, hits]. */
+/** [timeMs, hits]. */
 export type HitRecord = readonly [timeMs: number, hits: number]
 
-/** A Step is what one request did to one counter: the verdict, and the state to keep (undefined: nothing to keep). */
+/** What one request did to one counter: the verdict, and the state to keep (undefined: nothing to keep). */
 export interface Step {
   readonly verdict: Verdict
   readonly state: CounterState | undefined
@@ -20,7 +20,7 @@ export interface Step {
 }
 
 /**
- * step is the algorithms in their plainest form: (state | none, limit, now, cost) → {verdict, state}, values in and
+ * Returns the algorithms in their plainest form: (state | none, limit, now, cost) → {verdict, state}, values in and
  * values out. Stores run the same functions without the objects; tests and simulations run this.
  */
 export function step(state: CounterState | undefined, limit: Limit, nowMs: number, cost: number): Step {
@@ -37,7 +37,7 @@ export function step(state: CounterState | undefined, limit: Limit, nowMs: numbe
   return { verdict: verdictOf(out, limit), state: out.expiresAtMs > nowMs ? next : undefined, dropped: out.dropped }
 }
 
-/** applyToRecords makes the changes that an Outcome describes. */
+/** Makes the changes that an Outcome describes. */
 function applyToRecords(records: readonly HitRecord[], out: Outcome): HitRecord[] {
   const kept = records.slice(out.dropOldest).map(([timeMs, hits]): HitRecord => [Math.min(timeMs, out.latestMs), hits])
   for (let left = out.pop; left > 0; ) {

@@ -1,6 +1,6 @@
 /**
- * TwoGenerations is a map that forgets. It holds at least the `size` keys that were used last, and at most twice as many:
- * when the young are that many they become the old, and the old are dropped. What is used moves to the young again.
+ * A map that forgets. It holds at least the `size` keys that were used last, and at most twice as many: when the young
+ * are that many they become the old, and the old are dropped. What is used moves to the young again.
  */
 export class TwoGenerations<K, V> {
   readonly #size: number

@@ -4,12 +4,12 @@ import { compileLimit, type LimitOptions } from './limit.ts'
 import { DEFAULTS } from './rules/compile-rule.ts'
 import type { Rule } from './rules/rule-set.ts'
 
-/** ruleNamed makes a rule of any name, beyond what the rule language would accept. */
+/** Makes a rule of any name, beyond what the rule language would accept. */
 export function ruleNamed(name: string, limit: LimitOptions = { limit: 10, window: '1m' }, shadow = false): Rule {
   return { ...DEFAULTS, id: name, name, limit: compileLimit(limit), shadow, path: [] }
 }
 
-/** verdictBy makes a verdict of a rule. */
+/** Makes a verdict of a rule. */
 export function verdictBy(rule: Rule | string, verdict: Verdict, descriptor = 0): RuleVerdict {
   return { rule: typeof rule === 'string' ? ruleNamed(rule) : rule, descriptor, verdict }
 }

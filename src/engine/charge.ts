@@ -3,11 +3,14 @@ import type { Entry } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import type { Charge } from './ports.ts'
 
-/** A PlannedCharge is a charge with the rule that it comes from, and what it is about. */
+/** A charge with the rule that it comes from, and what it is about. */
 export interface PlannedCharge extends Charge {
   readonly rule: Rule
   readonly domain: string
-  /** What tells this caller's counter from others, as the request said it: secrets in clear. Spell them before showing. */
+  /**
+   * The entries that identify this caller's counter, as in the request, with secrets in clear: encode them before
+   * showing.
+   */
   readonly entries: readonly Entry[]
   /** The position of the descriptor, or of the limit, that it comes from. */
   readonly descriptor: number
@@ -19,24 +22,24 @@ export interface PlannedCharge extends Charge {
   readonly blocked?: readonly Entry[]
   /** The grant that is charged, and what the rule said that it stands in for. */
   readonly grant?: { readonly id: string; readonly refused: Verdict }
-  /** True where the request is free by this rule: it is told of the budget, and never refused. */
+  /** True where the request is free by this rule: its budget is reported, and it is never refused. */
   readonly isFree?: boolean
   /** True for a look (a cost of 0) that refuses requests: one that it refuses is refused by its rule, and judged by no other. */
   readonly isCondition?: boolean
-  /** True for what is counted beside requests, and is none itself: observers hear of it as such. All charges of a call are. */
+  /** True for counts that are not requests: observers receive them through `aside`. All charges of a call are. */
   readonly isAside?: boolean
 }
 
 /**
- * freeCharge makes a charge of 0 that of a request which is free, for instance because the rule gives it no weight. Without
- * it, a cost of 0 looks, and is answered as the next hit would be. Whether a hit of 0 is one or the other is decided here and
- * by those who call this, nowhere else.
+ * Makes a charge of 0 that of a free request, for instance because the rule gives it no weight. Otherwise a cost of 0
+ * looks, and is answered as the next hit would be. Only this function and its callers decide which of the two a hit of
+ * 0 is.
  */
 export function freeCharge(charge: PlannedCharge): PlannedCharge {
   return { ...charge, cost: 0, enforce: false, isFree: true }
 }
 
-/** chargeOf makes the charge of a rule: what the rule says of the store goes with it. */
+/** Makes the charge of a rule: what the rule says of the store goes with it. */
 export function chargeOf(
   rule: Rule,
   key: string,

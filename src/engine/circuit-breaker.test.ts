@@ -37,7 +37,7 @@ describe('circuit breaker', () => {
     expect([2_000, 2_000, 2_500].map((nowMs) => breaker.allows(nowMs))).toEqual([true, false, false])
   })
 
-  it('closes when the probe succeeds, and tells each change once', () => {
+  it('closes when the probe succeeds, and reports each change once', () => {
     const { breaker, changes, fail } = bench()
     fail(5)
     breaker.allows(1_000)

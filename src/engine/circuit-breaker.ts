@@ -9,9 +9,9 @@ export interface BreakerOptions {
 }
 
 /**
- * A CircuitBreaker keeps callers away from something that fails. Closed, it lets everything through; after a few
- * failures in a row it opens and lets nothing through; after a while it lets one probe through at a time (half open),
- * whose success closes it and whose failure opens it again. Time is an argument.
+ * Keeps callers away from something that fails. Closed, it lets everything through; after a few failures in a row it
+ * opens and lets nothing through; after a while it lets one probe through at a time (half open), whose success closes
+ * it and whose failure opens it again. Time is an argument.
  */
 export class CircuitBreaker {
   readonly #failuresToOpen: number
@@ -32,7 +32,7 @@ export class CircuitBreaker {
     return this.#state
   }
 
-  /** allows says whether a call may go through now. A call that may must report how it ended. */
+  /** Returns whether a call may go through now. A call that may must report how it ended. */
   allows(nowMs: number): boolean {
     if (this.#state === 'closed') return true
     // A clock that went back must not keep it open for longer than it was meant to be.
@@ -50,7 +50,7 @@ export class CircuitBreaker {
     this.#change('closed')
   }
 
-  /** notTried gives a permission back: the call could not even be made, which says nothing about the other side. */
+  /** Gives a permission back: the call could not even be made, which says nothing about the other side. */
   notTried(): void {
     this.#probing = false
   }

@@ -3,8 +3,8 @@ import type { Limit } from '../core/limit.ts'
 import type { Acquired, Charge, HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
 
 /**
- * CountedLooks answers looks (charges of 0) by what has been counted, as envoyproxy/ratelimit does: over the limit is what
- * was charged beyond it, and not what has merely nothing left. It is for fixed windows that count refused hits; all else
+ * Answers looks (charges of 0) by what has been counted, as envoyproxy/ratelimit does: over the limit is what was
+ * charged beyond it, and not what has merely nothing left. It is for fixed windows that count refused hits; all else
  * passes as it is.
  */
 export class CountedLooks implements Store {
@@ -42,7 +42,7 @@ export class CountedLooks implements Store {
     return this.#store.close()
   }
 
-  /** #widened looks through a limit of one more: what is left of that says whether the limit itself was exceeded. */
+  /** Looks through a limit of one more: its remaining budget shows whether the limit was exceeded. */
   #widened(charge: Charge): Charge {
     if (!isCountedLook(charge)) return charge
     const { limit } = charge
@@ -62,9 +62,9 @@ function narrowed(charges: readonly Charge[], verdicts: readonly Verdict[]): rea
 }
 
 function narrow({ remaining, resetAfterMs, fallback }: Verdict, max: number): Verdict {
-  const told =
+  const shown =
     remaining > 0
       ? allowedVerdict(max, remaining - 1, resetAfterMs)
       : refusedVerdict(max, 0, resetAfterMs, resetAfterMs)
-  return fallback === undefined ? told : { ...told, fallback }
+  return fallback === undefined ? shown : { ...shown, fallback }
 }

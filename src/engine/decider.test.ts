@@ -10,17 +10,17 @@ import { Limiter } from './limiter.ts'
 import type { Observer } from './observer.ts'
 import type { Charge, Store } from './ports.ts'
 
-interface Told {
+interface Received {
   readonly charges: readonly PlannedCharge[]
   readonly decision: Decision
   readonly ms: number
 }
 
 class Listener implements Observer {
-  readonly told: Told[] = []
+  readonly received: Received[] = []
 
   decided(charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
-    this.told.push({ charges, decision, ms })
+    this.received.push({ charges, decision, ms })
   }
 }
 
@@ -81,28 +81,28 @@ describe.each([
       const { decider, listener, plan } = bench(isShared)
       const charges = plan(entry)
       const decision = await decider.decide(charges)
-      expect(listener.told).toEqual([{ charges, decision, ms: expect.any(Number) }])
-      expect(listener.told[0].charges).toHaveLength(decision.verdicts.length)
-      expect(listener.told[0].ms).toBeGreaterThanOrEqual(0)
+      expect(listener.received).toEqual([{ charges, decision, ms: expect.any(Number) }])
+      expect(listener.received[0].charges).toHaveLength(decision.verdicts.length)
+      expect(listener.received[0].ms).toBeGreaterThanOrEqual(0)
     },
   )
 
-  it('tells what a request was about: domain, entries and rule', async () => {
+  it('reports what a request was about: domain, entries and rule', async () => {
     const { decider, listener, plan } = bench(isShared)
     await decider.decide(plan('user=a'))
-    const [{ charges }] = listener.told
+    const [{ charges }] = listener.received
     expect(charges).toMatchObject([{ domain: 'd', entries: [{ key: 'user', value: 'a' }], rule: { name: 'per-user' } }])
   })
 
-  it('tells of an acquire, and gives the place back', async () => {
+  it('reports an acquire, and gives the permit back', async () => {
     const { decider, listener, plan } = bench(isShared)
     const { decision, permits } = await decider.acquire(plan('job=a'))
-    expect(listener.told).toMatchObject([{ decision: { allowed: true } }])
-    expect(decision).toBe(listener.told[0].decision)
+    expect(listener.received).toMatchObject([{ decision: { allowed: true } }])
+    expect(decision).toBe(listener.received[0].decision)
     expect((await decider.acquire(plan('job=a'))).decision.allowed).toBe(false)
     await decider.release(permits as NonNullable<typeof permits>)
     expect((await decider.acquire(plan('job=a'))).decision.allowed).toBe(true)
-    expect(listener.told).toHaveLength(3)
+    expect(listener.received).toHaveLength(3)
   })
 
   it('holds nothing for charges that have no places, and decides all the same', async () => {
@@ -128,7 +128,7 @@ describe.each([
     const { decider, listener, plan } = bench(isShared)
     const charges = plan('user=a')
     await decider.refund(charges, await decider.decide(charges))
-    expect(listener.told.at(-1)).toMatchObject({ charges: [{ cost: -1 }] })
+    expect(listener.received.at(-1)).toMatchObject({ charges: [{ cost: -1 }] })
     expect((await decider.decide(plan('user=a', 0))).verdicts[0].verdict.remaining).toBe(2)
   })
 
@@ -204,17 +204,17 @@ describe('a request that is refused, and has grants', () => {
     const again = (charges: readonly PlannedCharge[], [refused]: readonly Verdict[]) =>
       ['first', 'second'].map((id) => charges.map((charge) => ({ ...charge, key: id, grant: { id, refused } })))
     const decision = new Decider(store, listener, { again }).decide(plan('user=a')) as Decision
-    return { ...decision.verdicts[0].verdict, asked: 3 - said.length, told: listener.told.length }
+    return { ...decision.verdicts[0].verdict, asked: 3 - said.length, received: listener.received.length }
   }
 
   it('is charged on the first that has budget, and told when its own rule has some again', () => {
-    const taken = { allowed: true, remaining: 4, grant: 'first', resetAfterMs: 9_000, asked: 2, told: 1 }
+    const taken = { allowed: true, remaining: 4, grant: 'first', resetAfterMs: 9_000, asked: 2, received: 1 }
     expect(decideBy(REFUSED, allowedVerdict(5, 4, 100), allowedVerdict(5, 4, 100))).toMatchObject(taken)
     expect(decideBy(REFUSED, REFUSED, allowedVerdict(5, 3, 0))).toMatchObject({ remaining: 3, grant: 'second' })
   })
 
   it('stays refused where the store goes away before they are asked about', () => {
-    expect(decideBy(REFUSED, without, without)).toMatchObject({ kind: 'refused', retryAfterMs: 9_000, told: 1 })
+    expect(decideBy(REFUSED, without, without)).toMatchObject({ kind: 'refused', retryAfterMs: 9_000, received: 1 })
     expect(decideBy(REFUSED, without, allowedVerdict(5, 3, 0))).toMatchObject({ allowed: true, grant: 'second' })
   })
 })
@@ -237,7 +237,7 @@ describe('what a request has cost in the end', () => {
     const [tooMuch, one] = [plan('user=a', 3), plan('user=a')]
     expect(decider.settle(tooMuch, decider.decide(tooMuch) as Decision, 0)).toBeUndefined()
     expect(decider.settle(one, decider.decide(one) as Decision, 1)).toBeUndefined()
-    expect(listener.told).toHaveLength(2)
+    expect(listener.received).toHaveLength(2)
   })
 
   it('is not counted by a rule that would have refused, where others admit the request', () => {
@@ -271,10 +271,10 @@ describe('a Decider', () => {
     const [{ rule, key }] = plan('user=a')
     const verdicts = [1, 1, 1].map((cost) => decider.decideOne(rule, key, cost))
     expect(verdicts.map(({ kind }) => kind)).toEqual(['allowed', 'allowed', 'refused'])
-    expect(listener.told.map(({ decision }) => decision.tightest?.verdict)).toEqual(verdicts)
+    expect(listener.received.map(({ decision }) => decision.tightest?.verdict)).toEqual(verdicts)
   })
 
-  it('looks at no clock while nobody listens', () => {
+  it('looks at no clock while no one listens', () => {
     const { memory, plan } = bench()
     const now = performance.now
     performance.now = () => expect.unreachable()

@@ -19,22 +19,22 @@ import {
 } from './ports.ts'
 import { processRenewals, type Renewals } from './renewals.ts'
 
-/** Answer is T itself from a store that answers at once, and perhaps a promise of it from any other. */
+/** T itself from a synchronous store, possibly a promise of it from any other. */
 export type Answer<S extends Store, T> = S extends SyncStore ? T : MaybePromise<T>
 
-/** A Held is the decision about an acquire, and what has to be given back when it was allowed. */
+/** The decision about an acquire, and the permits to give back if it was allowed. */
 export interface Held {
   readonly decision: Decision
   readonly permits: HeldPermits | undefined
 }
 
-/** AskAgain says how else a request that was refused may be charged: lists of charges, to be tried one after the other. */
+/** Says how else a request that was refused may be charged: lists of charges, to be tried one after the other. */
 export type AskAgain = (
   charges: readonly PlannedCharge[],
   verdicts: readonly Verdict[],
 ) => readonly (readonly PlannedCharge[])[]
 
-/** DeciderParts are what a Decider has beside a store and an observer. */
+/** What a Decider needs in addition to a store and an observer. */
 export interface DeciderParts {
   readonly again?: AskAgain | undefined
   readonly shedder?: LoadShedder | undefined
@@ -48,12 +48,12 @@ export interface DeciderParts {
 }
 
 /**
- * Decider is the one way to a decision: it alone asks the store about charges, folds the verdicts, and tells the observer.
- * Doors and the library differ only in how they make charges.
+ * The only code that asks the store about charges, folds the verdicts and notifies the observer. Doors and the library
+ * differ only in how they make charges.
  */
 export class Decider<S extends Store> {
   readonly #store: S
-  /** The store, where it answers at once. */
+  /** The store, if it is synchronous. */
   readonly #sync: SyncStore | undefined
   readonly #observer: Observer | undefined
   readonly #again: AskAgain | undefined
@@ -72,8 +72,8 @@ export class Decider<S extends Store> {
   }
 
   /**
-   * decide asks about all charges, and charges every one of them or none. A request with a priority may be shed: its
-   * decision then has the one verdict that says so, whatever the charges are.
+   * Asks about all charges, and charges every one of them or none. A request with a priority may be shed: its decision
+   * then has the one verdict that says so, whatever the charges are.
    */
   decide(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Decision> {
     const startedAt = this.#now()
@@ -85,7 +85,7 @@ export class Decider<S extends Store> {
     return this.#decide(charges, startedAt, context) as Answer<S, Decision>
   }
 
-  /** acquire is decide, and also takes the places of `concurrency` limits. */
+  /** Like decide, and also takes the places of `concurrency` limits. */
   acquire(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
     const startedAt = this.#now()
     if (priority !== undefined && this.#shedder !== undefined) {
@@ -104,8 +104,8 @@ export class Decider<S extends Store> {
   }
 
   /**
-   * decideOne is decide for one charge of a rule that enforces, on a store that answers at once: the verdict alone, with
-   * nothing allocated for anybody who does not listen.
+   * Like decide, for one charge of a rule that enforces, on a synchronous store: returns only the verdict, and
+   * allocates nothing without an observer.
    */
   decideOne(rule: Rule, key: string, cost: number): Verdict {
     if (this.#observer !== undefined) return this.#decideObserved(rule, key, cost)
@@ -116,11 +116,11 @@ export class Decider<S extends Store> {
     const startedAt = this.#now()
     const verdict = (this.#sync as SyncStore).decideOne(key, rule.limit, cost)
     const charges = [chargeOf(rule, key, cost, { domain: '', entries: [], descriptor: 0 })]
-    this.#tell(charges, fold(charges, [verdict]), startedAt, undefined)
+    this.#report(charges, fold(charges, [verdict]), startedAt, undefined)
     return verdict
   }
 
-  /** refund gives back what a decision charged: nothing that was refused, or decided without the store. */
+  /** Gives back what a decision charged: nothing that was refused, or decided without the store. */
   refund(charges: readonly PlannedCharge[], decision: Decision): MaybePromise<unknown> {
     if (isUncharged(charges, decision)) return undefined
     const { verdicts } = decision
@@ -130,10 +130,10 @@ export class Decider<S extends Store> {
   }
 
   /**
-   * settle takes what a request has cost in the end, which its decision charged an estimate of: it gives back what was too
-   * much, and charges what was too little, whether it fits or not. Debt is one whole budget at the most; what is dropped
-   * beyond it says each verdict. It returns undefined where there is nothing to do: the request was refused, decided without the
-   * store, or cost what was charged. Permits are not settled.
+   * Settles a request whose decision charged an estimate: gives back the excess, and charges the rest, whether it fits
+   * or not. Debt is at most one whole budget; each verdict says what was dropped beyond it. Returns undefined where
+   * there is nothing to do: the request was refused, decided without the store, or cost what was charged. Permits are
+   * not settled.
    */
   settle(charges: readonly PlannedCharge[], decision: Decision, cost: number): Answer<S, Decision | undefined> {
     if (!decision.allowed || isUncharged(charges, decision)) return undefined as Answer<S, undefined>
@@ -147,7 +147,7 @@ export class Decider<S extends Store> {
     return (late.length === 0 ? undefined : this.decide(late)) as Answer<S, Decision | undefined>
   }
 
-  /** settledCharges is what charges come to when they were settled: what a refund is to give back. */
+  /** Returns the charges after a settlement: what a refund must give back. */
   settledCharges(charges: readonly PlannedCharge[], decision: Decision, cost: number): readonly PlannedCharge[] {
     if (!decision.allowed || isUncharged(charges, decision)) return charges
     return charges.map((charge, i) => {
@@ -156,9 +156,9 @@ export class Decider<S extends Store> {
     })
   }
 
-  /** conclude is what the verdicts about a request come to, which the caller has found by looking: nothing is charged. */
+  /** Returns the decision for verdicts that the caller has found by looking: nothing is charged. */
   conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision {
-    return this.#tell(charges, fold(charges, verdicts), this.#now(), context)
+    return this.#report(charges, fold(charges, verdicts), this.#now(), context)
   }
 
   /** keep has what acquire took renewed for as long as the holder can give it back, see Renewals. */
@@ -166,23 +166,23 @@ export class Decider<S extends Store> {
     this.#renewals.keep(this.#store, permits, holder)
   }
 
-  /** letGo ends that: what is not given back is free when its time is over. */
+  /** Ends that: what is not given back is free when its time is over. */
   letGo(permits: HeldPermits): void {
     this.#renewals.letGo(this.#store, permits)
   }
 
-  /** renew has the time of what acquire took begin anew, once. */
+  /** Renews once what acquire took. */
   renew(permits: readonly HeldPermits[]): Answer<S, readonly Renewal[]> {
     return this.#renewals.renew(this.#store, permits) as Answer<S, readonly Renewal[]>
   }
 
-  /** release gives back what acquire took. */
+  /** Gives back what acquire took. */
   release(permits: HeldPermits): Answer<S, void> {
     this.letGo(permits)
     return this.#store.release(permits) as Answer<S, void>
   }
 
-  /** reset forgets every counter that is charged. */
+  /** Forgets every counter that is charged. */
   reset(charges: readonly Pick<PlannedCharge, 'key' | 'limit' | 'rule'>[]): Answer<S, void> {
     const pending = charges
       .filter(({ rule }) => !rule.unlimited)
@@ -201,7 +201,7 @@ export class Decider<S extends Store> {
     context: RequestContext | undefined,
   ): MaybePromise<Decision> {
     if (charges.length === 1 && charges[0].verdict !== undefined) {
-      return this.#tell(charges, fold(charges, [charges[0].verdict]), startedAt, context)
+      return this.#report(charges, fold(charges, [charges[0].verdict]), startedAt, context)
     }
     if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited && charges[0].debit !== true) {
       const { key, limit, cost } = charges[0]
@@ -225,7 +225,7 @@ export class Decider<S extends Store> {
       const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> => this.#askVerdicts(counted)
       return then(this.#tryAgain({ charges, startedAt, context, ask }, decision), (held) => held.decision)
     }
-    return this.#tell(charges, decision, startedAt, context)
+    return this.#report(charges, decision, startedAt, context)
   }
 
   #askVerdicts(counted: readonly PlannedCharge[]): MaybePromise<Acquired> {
@@ -233,14 +233,14 @@ export class Decider<S extends Store> {
   }
 
   /**
-   * #shed answers a request that this worker sheds, and asks about one that the fleet may: its charge goes with the others.
+   * Answers a request that this worker sheds, and asks about one that the fleet may: its charge goes with the others.
    * Undefined is one that nothing of this is about.
    */
   #shed(asked: Asked, shedder: LoadShedder, priority: Priority): MaybePromise<Held> | undefined {
     const { charges } = asked
     if (charges.length === 1 && charges[0].verdict !== undefined) return undefined
     const shed = shedder.shed(priority)
-    if (shed !== undefined) return this.#tellShed(asked, shed)
+    if (shed !== undefined) return this.#reportShed(asked, shed)
     const fleet = shedder.fleetCharge(priority)
     if (fleet === undefined) return undefined
     const ask = (counted: readonly PlannedCharge[]): MaybePromise<Answered> =>
@@ -254,24 +254,24 @@ export class Decider<S extends Store> {
     return then(ask(countedOf(charges)), (answer) => this.#hold(withFleet, answer))
   }
 
-  /** #tellShed concludes a request that is shed. It is told with what the request was about. */
-  #tellShed({ charges, startedAt, context }: Asked, shed: PlannedCharge): Held {
-    const told = [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
-    const decision = fold(told, [shed.verdict as Verdict])
-    return { decision: this.#tell(told, decision, startedAt, context), permits: undefined }
+  /** Concludes a request that is shed. Its event includes what the request was about. */
+  #reportShed({ charges, startedAt, context }: Asked, shed: PlannedCharge): Held {
+    const reported = [charges.length === 0 ? shed : { ...shed, domain: charges[0].domain, entries: charges[0].entries }]
+    const decision = fold(reported, [shed.verdict as Verdict])
+    return { decision: this.#report(reported, decision, startedAt, context), permits: undefined }
   }
 
-  /** #hold concludes an acquire. A caller without budget is refused for that, whatever the fleet says. */
+  /** Concludes an acquire. A caller without budget is refused for that, whatever the fleet says. */
   #hold(asked: Asked, { verdicts, permits, byFleet }: Answered): MaybePromise<Held> {
     const { charges, startedAt, context } = asked
     const decision = fold(charges, verdicts)
     const shed = decision.allowed ? byFleet?.() : undefined
-    if (shed !== undefined) return this.#tellShed(asked, shed)
+    if (shed !== undefined) return this.#reportShed(asked, shed)
     if (!decision.allowed && this.#again !== undefined) return this.#tryAgain(asked, decision)
-    return { decision: this.#tell(charges, decision, startedAt, context), permits }
+    return { decision: this.#report(charges, decision, startedAt, context), permits }
   }
 
-  /** #tryAgain asks about what else a refused request could be charged on, until something admits it. */
+  /** Asks about what else a refused request could be charged on, until something admits it. */
   #tryAgain(asked: Asked, refused: Decision): MaybePromise<Held> {
     const { charges, startedAt, context, ask } = asked
     const isFinal = charges.some(({ verdict }) => verdict !== undefined)
@@ -279,21 +279,21 @@ export class Decider<S extends Store> {
     const attempts = isFinal ? [] : (this.#again?.(charges, verdicts) ?? [])
     const attempt = (at: number): MaybePromise<Held> => {
       if (at === attempts.length) {
-        return { decision: this.#tell(charges, refused, startedAt, context), permits: undefined }
+        return { decision: this.#report(charges, refused, startedAt, context), permits: undefined }
       }
       const other = attempts[at]
       return then(ask(countedOf(other)), (answer) => {
         const decision = foldGrants(other, answer.verdicts)
         if (!decision.allowed || isWithoutStore(other, decision)) return attempt(at + 1)
         const shed = answer.byFleet?.()
-        if (shed !== undefined) return this.#tellShed(asked, shed)
-        return { decision: this.#tell(other, decision, startedAt, context), permits: answer.permits }
+        if (shed !== undefined) return this.#reportShed(asked, shed)
+        return { decision: this.#report(other, decision, startedAt, context), permits: answer.permits }
       })
     }
     return attempt(0)
   }
 
-  #tell(
+  #report(
     charges: readonly PlannedCharge[],
     decision: Decision,
     startedAt: number,
@@ -318,8 +318,8 @@ export class Decider<S extends Store> {
 }
 
 /**
- * conclude is the second half of every decision: it folds the verdicts and tells the observer. Those call it themselves
- * whose verdicts come from a store of the app's own. `startedAt` is performance.now() at the time of asking.
+ * The second half of every decision: folds the verdicts and notifies the observer. Called directly where the verdicts
+ * come from a store of the app. `startedAt` is performance.now() at the time of asking.
  */
 export function conclude(
   charges: readonly PlannedCharge[],
@@ -342,7 +342,7 @@ const isConcurrency = ({ limit }: Charge): boolean => holdsPermits(limit)
 
 const withoutPermits = (decision: Decision): Held => ({ decision, permits: undefined })
 
-/** An Asked is what a store was asked about, and how it is asked about something else. */
+/** What a store was asked about, and how it is asked about something else. */
 interface Asked {
   readonly charges: readonly PlannedCharge[]
   readonly startedAt: number
@@ -350,20 +350,20 @@ interface Asked {
   readonly ask: (counted: readonly PlannedCharge[]) => MaybePromise<Answered>
 }
 
-/** An Answered is what the store said. */
+/** What the store said. */
 interface Answered extends Acquired {
   /** Set where the fleet has no capacity for the request: it says whether that sheds it, and counts it. */
   readonly byFleet?: (() => PlannedCharge | undefined) | undefined
 }
 
-/** then goes on with a value, at once where it is there. */
+/** Continues with a value, synchronously if it is there. */
 function then<T, U>(value: MaybePromise<T>, next: (value: T) => MaybePromise<U>): MaybePromise<U> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
 /**
- * foldGrants is fold where grants are charged. What their verdicts tell is true for the caller: what is left of the grant, and
- * when the limit that it stands in for has budget again.
+ * Like fold, where grants are charged. The verdicts report what is true for the caller: the remaining grant, and when
+ * the limit that it replaces has budget again.
  */
 function foldGrants(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): Decision {
   const counted = countedOf(charges)
@@ -379,7 +379,7 @@ function foldGrants(charges: readonly PlannedCharge[], verdicts: readonly Verdic
   )
 }
 
-/** isWithoutStore says whether a grant was not asked about, because the store is away: the refusal before it stands. */
+/** Whether a grant was not asked about because the store is unavailable: then the earlier refusal stands. */
 function isWithoutStore(charges: readonly PlannedCharge[], { verdicts }: Decision): boolean {
   return charges.some(({ grant }, i) => grant !== undefined && verdicts[i].verdict.fallback !== undefined)
 }
@@ -398,23 +398,23 @@ export function isUncharged(charges: readonly PlannedCharge[], { verdicts }: Dec
   )
 }
 
-/** isCharged tells whether a decision took something of a counter that can be given back. */
+/** Whether a decision took something from a counter that can be given back. */
 function isCharged(charge: PlannedCharge, verdict: Verdict): boolean {
   return charge.cost > 0 && isSettleable(charge, verdict)
 }
 
-/** isSettleable tells whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
+/** Whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
 export function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
   if (charge.cost < 0 || charge.rule.unlimited || isConcurrency(charge)) return false
   return allowed && fallback === undefined && unasked !== true && grant === undefined
 }
 
-/** countedOf leaves out the rules without a limit: the store is not asked about them. */
+/** Leaves out the rules without a limit: the store is not asked about them. */
 function countedOf(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
   return charges.some(({ rule }) => rule.unlimited) ? charges.filter(({ rule }) => !rule.unlimited) : charges
 }
 
-/** fold makes one decision of the store's verdicts, and those of rules without a limit, in the order of the charges. */
+/** Folds the store's verdicts, and those of rules without a limit, into one decision, in the order of the charges. */
 function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): Decision {
   if (charges.length === 0) return UNLIMITED
   if (charges.length === 1) {
@@ -431,7 +431,7 @@ function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): 
   )
 }
 
-/** refusingCondition is the position of the look that refuses a request for longest; -1 where none does. */
+/** Returns the position of the look that refuses a request for longest; -1 where none does. */
 function refusingCondition(charges: readonly PlannedCharge[], { verdicts }: Decision): number {
   let at = -1
   for (let i = 0; i < charges.length; i++) {
@@ -442,7 +442,7 @@ function refusingCondition(charges: readonly PlannedCharge[], { verdicts }: Deci
   return at
 }
 
-/** freed is the verdict about a request that is free. */
+/** Returns the verdict about a request that is free. */
 function freed(verdict: Verdict): Verdict {
   return verdict.allowed ? verdict : allowedVerdict(verdict.limit, verdict.remaining, verdict.resetAfterMs)
 }

@@ -35,7 +35,7 @@ function bench(observer?: Observer) {
 const ALLOWED = { allowed: true, rule: 'user', keyKind: 'user', cost: 1, limit: 2, remaining: 1, fallback: undefined }
 
 describe('onDecision', () => {
-  it('is told of each decision, by the rule that decided', () => {
+  it('is notified of each decision, by the rule that decided', () => {
     const { limiter, events } = bench()
     limiter.check({ domain: 'd', descriptors: [user] })
     limiter.check({ domain: 'd', descriptors: [user, place] })
@@ -47,14 +47,14 @@ describe('onDecision', () => {
     ])
   })
 
-  it('is told of requests without a rule', () => {
+  it('is notified of requests without a rule', () => {
     const { limiter, events } = bench()
     limiter.check({ domain: 'nobody', descriptors: [user] })
     const nothing = { rule: undefined, keyKind: undefined, limit: undefined, remaining: undefined, fallback: undefined }
     expect(events).toEqual([{ allowed: true, cost: 0, ...nothing }])
   })
 
-  it('is not told again of a request that is settled, or given back', () => {
+  it('is not notified again of a request that is settled, or given back', () => {
     const { limiter, events } = bench()
     const request = { domain: 'd', descriptors: [user] }
     limiter.settle(request, limiter.check(request), 2)
@@ -62,7 +62,7 @@ describe('onDecision', () => {
     expect(events).toEqual([ALLOWED])
   })
 
-  it('is told beside an observer, which hears of everything', () => {
+  it('is notified together with an observer, which receives everything', () => {
     const heard: string[] = []
     const observer = { decided: () => void heard.push('decided'), unmatched: () => void heard.push('unmatched') }
     const { limiter, events } = bench(observer)
@@ -72,7 +72,7 @@ describe('onDecision', () => {
     expect(events).toHaveLength(1)
   })
 
-  it('is told by a limit of the library, which has no kinds of keys', () => {
+  it('is called by a limit of the library, which has no kinds of keys', () => {
     const events: DecisionEvent[] = []
     const limiter = rateLimit({ limit: 1, window: '1m', name: 'login', onDecision: (event) => void events.push(event) })
     limiter.check('alice')

@@ -2,12 +2,15 @@ import type { Decision } from '../core/combine.ts'
 import type { PlannedCharge } from './charge.ts'
 import type { Observer } from './observer.ts'
 
-/** A DecisionEvent is one decision in plain fields: what the rule that decided has said. */
+/** One decision in plain fields: what the rule that decided has said. */
 export interface DecisionEvent {
   readonly allowed: boolean
   /** The id of that rule, or the name of the limit. Undefined where no rule applies. */
   readonly rule: string | undefined
-  /** What kind of key it counts: the names of what tells callers apart, such as `user` or `ip,path`. Never their values. */
+  /**
+   * What kind of key it counts: the names of the entries that identify a caller, such as `user` or `ip,path`. Never
+   * their values.
+   */
   readonly keyKind: string | undefined
   readonly cost: number
   readonly limit: number | undefined
@@ -18,15 +21,17 @@ export interface DecisionEvent {
   readonly ms: number
 }
 
-/** Observed is what an app says of who hears of decisions. */
+/** The observers that an app sets. */
 export interface Observed {
-  /** Hears of every decision. Default: nobody. */
+  /** Receives every decision. Default: none. */
   readonly observer?: Observer | undefined
-  /** Told of every decision, in plain fields. It is on the way of every request: what takes long belongs elsewhere. Default: nobody. */
+  /**
+   * Called with every decision, in plain fields. It runs on the path of every request, so keep it fast. Default: none.
+   */
   readonly onDecision?: ((event: DecisionEvent) => void) | undefined
 }
 
-/** observerOf makes one observer of those that an app has, or none. */
+/** Combines the observers of an app into one, or returns undefined without any. */
 export function observerOf({ observer, onDecision }: Observed): Observer | undefined {
   if (onDecision === undefined) return observer
   return {
@@ -40,7 +45,7 @@ export function observerOf({ observer, onDecision }: Observed): Observer | undef
   }
 }
 
-/** isRequest leaves out what gives back, and what is charged later: those requests were told of before. */
+/** Excludes refunds and late charges: those requests were reported before. */
 function isRequest(charges: readonly PlannedCharge[]): boolean {
   return charges.length === 0 || charges.some(({ cost, debit }) => cost >= 0 && debit !== true)
 }

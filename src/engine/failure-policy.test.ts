@@ -64,7 +64,7 @@ describe('failure policy', () => {
     expect(events).toEqual([])
   })
 
-  it('admits for as long as an open rule says, and counts locally from then on, in each outage anew', async () => {
+  it('admits for as long as an open rule says, and counts locally from then on, in each outage again', async () => {
     const { policy, down, up, advance } = bench()
     const openFor = charge('a', 'open', {
       policy: { onStoreFailure: 'open', openForMs: 60_000, localShare: 0.2, timeoutMs: 5 },
@@ -177,14 +177,14 @@ describe('failure policy', () => {
     expect(kinds).toEqual([...Array(10).fill('allowed'), 'refused', 'refused'])
   })
 
-  it('lets a release go by when the store is away: the permit ends by itself', async () => {
+  it('lets a release go by when the store is unavailable: the permit ends on its own', async () => {
     const { policy, down } = bench()
     const { permits } = await policy.acquire([charge('p', 'open', { limit: PLACES })])
     down()
     await expect(policy.release(permits as HeldPermits)).resolves.toBeUndefined()
   })
 
-  it('renews permits where they were taken, and misses those of a store that is away', async () => {
+  it('renews permits where they were taken, and misses those of a store that is unavailable', async () => {
     const { policy, down, up } = bench()
     const { permits: there } = await policy.acquire([charge('p', 'local', { limit: PLACES })])
     down()
@@ -266,7 +266,7 @@ describe('failure policy', () => {
     expect(look.remaining).toBe(1)
   })
 
-  it('counts in the store again as soon as that is back', async () => {
+  it('counts in the store again as soon as that has recovered', async () => {
     const { policy, down, up, shared } = bench()
     down()
     for (let i = 0; i < 3; i++) await policy.decide([charge('a', 'open')])

@@ -7,7 +7,7 @@ import { type FaultReason, StoreFault } from './store-fault.ts'
 
 type Mode = 'open' | 'closed' | 'local'
 
-/** What a FailurePolicy tells: decisions that were made without the shared store, and why. */
+/** Events of a FailurePolicy: decisions that were made without the shared store, and why. */
 export interface FailurePolicyEvents {
   fellBack?(mode: 'open' | 'closed' | 'local', reason: FaultReason, shard: string): void
 }
@@ -15,9 +15,9 @@ export interface FailurePolicyEvents {
 const CLOSED_RETRY_MS = 1_000
 
 /**
- * FailurePolicy stands before a shared store and answers when that does not, as each rule says: `open` admits, `closed`
- * refuses, `local` counts in this process with a share of the budget. No fault of the store ever passes it; the store
- * itself keeps its deadlines. A verdict that was made here says so in `fallback`.
+ * Stands before a shared store and answers when that does not, as each rule says: `open` admits, `closed` refuses,
+ * `local` counts in this process with a share of the budget. No fault of the store ever passes it; the store itself
+ * keeps its deadlines. A verdict that was made here says so in `fallback`.
  */
 export class FailurePolicy implements Store {
   readonly #shared: Store
@@ -60,7 +60,7 @@ export class FailurePolicy implements Store {
     )
   }
 
-  /** release gives permits back. While the store is away, they end by themselves in time. */
+  /** Gives permits back. While the store is unavailable, they expire. */
   release(permits: HeldPermits): MaybePromise<void> {
     if (isLocal(permits)) return this.#local.release(permits)
     return this.#guard(
@@ -69,7 +69,7 @@ export class FailurePolicy implements Store {
     )
   }
 
-  /** renew renews permits where they were taken. While the store is away, they are missed. */
+  /** Renews permits where they were taken. While the store is unavailable, they are missed. */
   renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
     if (!permits.some(isLocal)) return this.#renewShared(permits)
     const locals = permits.filter(isLocal)
@@ -94,8 +94,8 @@ export class FailurePolicy implements Store {
   }
 
   /**
-   * noticed forgets what was counted in this process of counters that were reset anywhere. Keys cannot be told by their domain
-   * here: when one is reset, all that was counted without the shared store is forgotten.
+   * Forgets what this process has counted of counters that were reset anywhere. Keys cannot be matched to a domain
+   * here: when a domain is reset, everything counted without the shared store is forgotten.
    */
   noticed({ kind, key: stored }: Notice): void {
     if (kind === 'reset_domain') this.#generation++
@@ -118,7 +118,7 @@ export class FailurePolicy implements Store {
     }
   }
 
-  /** #fallBack answers every charge as its rule says. When one that enforces is closed, nothing is charged locally. */
+  /** Answers every charge as its rule says. When one that enforces is closed, nothing is charged locally. */
   #fallBack(
     charges: readonly Charge[],
     { reason, shard }: StoreFault,
@@ -145,8 +145,8 @@ export class FailurePolicy implements Store {
   }
 
   /**
-   * #modesOf says what each rule does now. One that admits for a time counts locally when the outage of the shard has
-   * lasted longer. An outage is over when for as long as that nothing has failed.
+   * Returns what each rule does now. One that admits for a time counts locally when the outage of the shard has lasted
+   * longer. An outage is over when for as long as that nothing has failed.
    */
   #modesOf(charges: readonly Charge[], shard: string): readonly Mode[] {
     const nowMs = this.#now()
@@ -166,7 +166,7 @@ export class FailurePolicy implements Store {
     return this.#generation === 0 ? key : `${this.#generation} ${key}`
   }
 
-  /** #localLimit is the share of a limit that this process may admit by itself. */
+  /** The share of a limit that this process alone may admit. */
   #localLimit({ limit, policy }: Charge): Limit {
     const share = policy?.localShare ?? 1
     const known = this.#localLimits.get(limit) ?? new Map<number, Limit>()
@@ -189,7 +189,7 @@ function closedVerdict({ limit: { max: limit } }: Charge): Verdict {
   return { ...refusedVerdict(limit, 0, CLOSED_RETRY_MS, CLOSED_RETRY_MS), fallback: 'closed' }
 }
 
-/** faultOf makes a StoreFault of anything that a store threw. */
+/** Makes a StoreFault of anything that a store threw. */
 function faultOf(error: unknown): StoreFault {
   return error instanceof StoreFault ? error : new StoreFault('broken', 'store', String(error))
 }

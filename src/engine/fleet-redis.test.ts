@@ -45,7 +45,7 @@ describe('the usage of a fleet', () => {
     expect((await quiet.ask(0))?.allowed).toBe(true)
   })
 
-  it('is that of the process while Redis is away, and sheds nobody for that', async () => {
+  it('is that of the process while Redis is unavailable, and sheds no one for that', async () => {
     const { ask } = node('redis://127.0.0.1:1', '', 5)
     const first = await ask(2)
     expect([first?.allowed, first?.fallback]).toEqual([true, 'local'])

@@ -215,12 +215,12 @@ describe('check', () => {
     ['Infinity', Number.POSITIVE_INFINITY],
     ['4294967296', 4_294_967_296],
     ['-4294967296', -4_294_967_296],
-  ])('throws at a cost of %s, also where no rule applies', (spelled, cost) => {
+  ])('throws at a cost of %s, also where no rule applies', (encoded, cost) => {
     const { limiter } = bench({ key: 'user', rate_limit: perMinute('per-user', 5) })
     for (const request of [ask('user=alice', cost), ask('user=alice', cost, 'other')]) {
       expect(() => limiter.check(request)).toThrow(
         expect.objectContaining({
-          message: `COST_INVALID: cost: got ${spelled}. A cost must be a whole number from -4294967295 to 4294967295.`,
+          message: `COST_INVALID: cost: got ${encoded}. A cost must be a whole number from -4294967295 to 4294967295.`,
         }),
       )
     }
@@ -309,7 +309,7 @@ describe('acquire', () => {
 })
 
 describe('reset', () => {
-  it('gives the caller the whole budget again, in every rule that matches, and nobody else', () => {
+  it('gives the caller the whole budget again, in every rule that matches, and no one else', () => {
     const { limiter } = bench({
       key: 'user',
       rate_limits: [perMinute('minute', 2), { ...perMinute('hour', 3), unit: 'hour' }],
@@ -321,7 +321,7 @@ describe('reset', () => {
   })
 })
 
-describe('a store that answers at once', () => {
+describe('a synchronous store', () => {
   it('gives plain values', () => {
     const { limiter } = bench({ key: 'user', rate_limit: perMinute('per-user', 5) })
     expect(limiter.check(ask('user=alice'))).not.toBeInstanceOf(Promise)

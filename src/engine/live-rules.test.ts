@@ -41,7 +41,7 @@ describe('LiveRules', () => {
     expect(live.counts).toEqual({ loads: 0, refusals: 0 })
   })
 
-  it('puts rules into force, and tells', () => {
+  it('puts rules in force, and reports it', () => {
     const { live, loaded, refused } = recorded()
     expect(live.apply(GOOD)).toBe(true)
     expect(limitsIn(live.current())).toEqual([3])
@@ -89,7 +89,7 @@ describe('LiveRules', () => {
     expect(live.counts).toEqual({ loads: 1, refusals: 1 })
   })
 
-  it('tells all errors of all files at once', () => {
+  it('reports all errors of all files together', () => {
     const { live, refused } = recorded()
     live.apply([...TYPO, ...rules('[', 'b.yaml', 'b'), ...rules(limitOf(-1), 'c.yaml', 'c')])
     expect(refused.map(({ errors }) => errors.map(({ code, where }) => `${code} ${where}`))).toEqual([
@@ -97,20 +97,20 @@ describe('LiveRules', () => {
     ])
   })
 
-  it('tells a reason once, another reason again, and the same one again after rules that were right', () => {
+  it('reports a reason once, another reason again, and the same one again after rules that were right', () => {
     const { live, refused } = recorded()
     live.apply(GOOD)
-    const told = (texts: RuleText[]): number => {
+    const received = (texts: RuleText[]): number => {
       live.apply(texts)
       return refused.length
     }
-    expect([TYPO, TYPO, TYPO].map(told)).toEqual([1, 1, 1])
-    expect([OTHER_TYPO, OTHER_TYPO, TYPO].map(told)).toEqual([2, 2, 3])
-    expect([GOOD, TYPO, TYPO].map(told)).toEqual([3, 4, 4])
+    expect([TYPO, TYPO, TYPO].map(received)).toEqual([1, 1, 1])
+    expect([OTHER_TYPO, OTHER_TYPO, TYPO].map(received)).toEqual([2, 2, 3])
+    expect([GOOD, TYPO, TYPO].map(received)).toEqual([3, 4, 4])
     expect(live.counts).toEqual({ loads: 2, refusals: 8 })
   })
 
-  it('tells that the rules are in force again when a wrong file is taken back', () => {
+  it('reports that the rules are in force again when a wrong file is taken back', () => {
     const { live, loaded } = recorded()
     live.apply(GOOD)
     live.apply(TYPO)

@@ -12,20 +12,20 @@ export interface LiveRulesOptions extends CompileOptions {
   readonly loader?: RuleLoader
 }
 
-/** What LiveRules tells: rules came into force, or were refused (told once for each different reason). */
+/** Events of LiveRules: rules came into force, or were refused (reported once per reason). */
 export interface LiveRulesEvents {
   loaded?(rules: RuleSet, from: RuleOrigin): void
   refused?(error: RulesError): void
 }
 
-/** A RuleOrigin is what rules were made of: what sources delivered and, if the loader keeps them, the parts. */
+/** What rules were made of: what sources delivered and, if the loader keeps them, the parts. */
 export interface RuleOrigin extends Pick<LoadedRules, 'parts'> {
   readonly inputs: readonly RuleInput[]
 }
 
 /**
- * LiveRules holds the rules in force. New ones replace them in one step, and only when all of them are right: a bad file
- * leaves the last good set as it is. Whoever took `current` keeps what it took.
+ * Holds the rules in force. New rules replace them in one step, and only when all of them are valid: a bad file leaves
+ * the last good set in force. Code that has read `current` may keep using it.
  */
 export class LiveRules {
   readonly #options: LiveRulesOptions
@@ -50,7 +50,7 @@ export class LiveRules {
     return { loads: this.#loads, refusals: this.#refusals }
   }
 
-  /** apply puts rule files into force. Files that are what they were change nothing. It returns whether all is well. */
+  /** Puts rule files into force. Files that are what they were change nothing. It returns whether all is well. */
   apply(inputs: readonly RuleInput[]): boolean {
     if (this.#isInForce(inputs, this)) return true
     try {
@@ -64,8 +64,8 @@ export class LiveRules {
   }
 
   /**
-   * follow starts sources, and keeps the rules up to date with all of them: what they deliver is one set, in the order of
-   * the sources. It returns whether that is in force. MergedSources says what happens when one of them is wrong.
+   * Starts sources, and keeps the rules up to date with all of them: what they deliver is one set, in the order of the
+   * sources. It returns whether that is in force. MergedSources says what happens when one of them is wrong.
    */
   async follow(sources: readonly RuleSource[]): Promise<boolean> {
     this.#sources?.stop()
@@ -78,23 +78,23 @@ export class LiveRules {
     return this.#sources.start()
   }
 
-  /** readNow has every source read at once. It returns whether all that they say is in force. */
+  /** Has every source read immediately. Returns whether everything they deliver is in force. */
   async readNow(): Promise<boolean> {
     return (await this.#sources?.readNow()) ?? true
   }
 
-  /** stop ends all sources, and the loader. The rules in force stay. */
+  /** Ends all sources, and the loader. The rules in force stay. */
   stop(): void {
     this.#sources?.stop()
     this.#options.loader?.close()
   }
 
-  /** refuse counts rules that could not be read or compiled, and tells why unless it did so the last time. */
+  /** Counts rules that could not be read or compiled, and reports why unless the reason is the same as before. */
   refuse(error: RulesError): void {
     this.#refuse(error, this)
   }
 
-  /** #load loads at once what comes first, when there is nothing yet that could be stopped. */
+  /** Loads the first rules synchronously, while there are no requests to stall. */
   #load(inputs: readonly RuleInput[]): MaybePromise<LoadedRules> {
     const { loader } = this.#options
     return loader === undefined || this.#loads === 0

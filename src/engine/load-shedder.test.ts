@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../core/combine.ts'
-import { KeySpeller } from '../core/key-speller.ts'
+import { KeyEncoder } from '../core/key-encoder.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { Priority } from '../core/shedding/priority.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
@@ -21,7 +21,7 @@ const rules = compileObjects([
   },
 ])
 
-const keys = new KeySpeller(randomHash())
+const keys = new KeyEncoder(randomHash())
 
 function bench(options: Partial<LoadShedderOptions> = {}, parts: LimiterParts = {}, given?: Store) {
   const clock = { ms: 1_700_000_000_000, nowMs: () => clock.ms }
@@ -58,7 +58,7 @@ describe('worker utilisation', () => {
     expect(counted(shedder)).toEqual(['worker P1 on 1', 'worker P3 on 1'])
   })
 
-  it('charges nobody for what it sheds', () => {
+  it('charges no one for what it sheds', () => {
     const { loop, check } = bench({ worker: {} })
     loop.late(45, 60_000)
     for (let i = 0; i < 20; i++) check('user')
@@ -66,7 +66,7 @@ describe('worker utilisation', () => {
     expect(check('user').tightest?.verdict.remaining).toBe(4)
   })
 
-  it('believes what the request says before what the rules say, and takes it for a write where nobody says anything', () => {
+  it('believes what the request says before what the rules say, and takes it for a write where no one says anything', () => {
     const { loop, check } = bench({ worker: {} })
     loop.late(41, 60_000)
     const admitted = (key: string, priority?: Priority): boolean =>
@@ -111,7 +111,7 @@ describe('worker utilisation', () => {
     expect([check('probe').allowed, shedder.modeOf('worker')]).toEqual([true, 'off'])
   })
 
-  it('is also measured by requests under way and by their time, where these have bounds', () => {
+  it('is also measured by requests in flight and by their time, where these have bounds', () => {
     const { loop, shedder } = bench({ worker: { inFlight: 10, latencyMs: 100 } })
     for (let i = 0; i < 8; i++) shedder.began()
     loop.late(0, 500)
@@ -133,7 +133,7 @@ describe('worker utilisation', () => {
     expect(loop.listeners.size).toBe(0)
   })
 
-  it('sees what is under way while a store takes its time', async () => {
+  it('sees what is in flight while a store takes its time', async () => {
     const { limiter, ask, shedder } = bench({ worker: { inFlight: 10 } }, {}, away(new MemoryStore()))
     const decision = limiter.check(ask('user'))
     expect(shedder.inFlight).toBe(1)
@@ -173,7 +173,7 @@ describe('fleet usage', () => {
     expect(check('probe').allowed).toBe(true)
   })
 
-  it('says 503 and when to come back, and shows nobody what the fleet can take', () => {
+  it('says 503 and when to come back, and shows no one what the fleet can take', () => {
     const { check } = bench({ fleet: { capacity: 1 } })
     expect(check('probe').verdicts.map(({ rule }) => rule.id)).toEqual(['probe'])
     const shed = check('probe')
@@ -183,7 +183,7 @@ describe('fleet usage', () => {
     expect(shed.verdicts).toHaveLength(1)
   })
 
-  it('charges nobody for what it sheds, and takes nothing of the fleet for a caller without budget', () => {
+  it('charges no one for what it sheds, and takes nothing of the fleet for a caller without budget', () => {
     const { check, clock, shedder } = bench({ fleet: { capacity: 4, reserved: 0 } })
     for (let i = 0; i < 4; i++) check('user')
     expect(layerOf(check('user'))).toBe('fleet')
@@ -217,7 +217,7 @@ describe('fleet usage', () => {
     expect(counted(shedder)).toEqual(['fleet P3 shadow 3'])
   })
 
-  it('is off where nobody says what the fleet can take, whatever is said of it', () => {
+  it('is off where no one says what the fleet can take, whatever is said of it', () => {
     const { check, shedder } = bench({ modes: () => 'on' })
     expect([check('probe').allowed, shedder.modeOf('fleet')]).toEqual([true, 'off'])
   })
@@ -240,19 +240,19 @@ describe('fleet usage', () => {
     ])
   })
 
-  it('tells those who observe of what is shed with what the request was about, and of nothing else', () => {
-    const told: string[] = []
+  it('notifies observers of what is shed with what the request was about, and of nothing else', () => {
+    const received: string[] = []
     const observer = {
       decided: (
         charges: readonly { domain: string; rule: { id: string }; entries: readonly { value: string }[] }[],
       ) => {
-        told.push(charges.map(({ domain, rule, entries }) => `${domain} ${rule.id} ${entries[0].value}`).join())
+        received.push(charges.map(({ domain, rule, entries }) => `${domain} ${rule.id} ${entries[0].value}`).join())
       },
     }
     const { check } = bench({ fleet: { capacity: 1 } }, { observer })
     check('probe')
     check('probe')
-    expect(told).toEqual(['d probe x', 'd fleet_shed x'])
+    expect(received).toEqual(['d probe x', 'd fleet_shed x'])
   })
 })
 

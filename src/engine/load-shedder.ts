@@ -1,5 +1,5 @@
 import { refusedVerdict, type Verdict } from '../core/decision.ts'
-import type { KeySpeller } from '../core/key-speller.ts'
+import type { KeyEncoder } from '../core/key-encoder.ts'
 import { compileLimit } from '../core/limit.ts'
 import type { Rule } from '../core/rule.ts'
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
@@ -10,7 +10,7 @@ import { WorkerLaw, type WorkerLawOptions } from '../core/shedding/worker-law.ts
 import type { PlannedCharge } from './charge.ts'
 import { LOOP, type LoopSampler } from './loop-sampler.ts'
 
-/** A ShedLayer refuses for the sake of the system: because of the whole fleet, of one worker, or of an upstream of the gateway. */
+/** What sheds to protect the system: the whole fleet, one worker, or an upstream of the gateway. */
 export type ShedLayer = 'fleet' | 'worker' | 'upstream'
 
 /** on sheds; shadow counts what it would shed; off does nothing. */
@@ -19,7 +19,7 @@ export type LayerMode = 'on' | 'shadow' | 'off'
 export const SHED_LAYERS: readonly ShedLayer[] = ['fleet', 'worker', 'upstream']
 export const LAYER_MODES: readonly LayerMode[] = ['on', 'shadow', 'off']
 
-/** The mean delay of the event loop at which a worker is used to 100 %, unless told otherwise. */
+/** The default mean delay of the event loop that counts as 100 % utilization of a worker. */
 export const DEFAULT_DELAY_MS = 50
 
 export interface WorkerShedding extends Partial<WorkerBounds>, WorkerLawOptions {
@@ -30,25 +30,25 @@ export interface WorkerShedding extends Partial<WorkerBounds>, WorkerLawOptions 
 export interface FleetShedding extends FleetOptions {
   /** Default: on. */
   readonly mode?: LayerMode
-  /** What tells fleets apart that share a store. Default: all that do are one. */
+  /** Separates fleets that share a store. Default: all nodes of the store are one fleet. */
   readonly name?: string
 }
 
 export interface LoadShedderOptions {
   readonly worker?: WorkerShedding | undefined
-  /** Undefined: nobody knows what the fleet can take, and the layer is off whatever is said of it. */
+  /** Undefined: the capacity of the fleet is unknown, and the layer is off regardless of its mode. */
   readonly fleet?: FleetShedding | undefined
-  /** What the layers are told at run time; undefined where nobody says anything. */
+  /** The modes of the layers set at run time; undefined where none is set. */
   readonly modes?: ((layer: ShedLayer) => LayerMode | undefined) | undefined
-  /** Spells the key of the fleet's counter. */
-  readonly keys: KeySpeller
+  /** Encodes the key of the fleet's counter. */
+  readonly keys: KeyEncoder
   /** From 0 up to 1. Default: Math.random. */
   readonly random?: () => number
   /** Default: that of this process. */
   readonly sampler?: LoopSampler
 }
 
-/** ShedCount is how many requests a layer shed, or would have. */
+/** How many requests a layer shed, or would have. */
 export interface ShedCount {
   readonly layer: ShedLayer
   readonly priority: Priority
@@ -56,21 +56,21 @@ export interface ShedCount {
   readonly count: number
 }
 
-/** How soon those who are shed may come back: the more important, the sooner. As much again is added at random. */
+/** How soon shed requests may retry: the more important, the sooner. Up to the same again is added at random. */
 const RETRY_MS: readonly number[] = [1_000, 1_000, 2_000, 5_000]
 const PRIORITIES: readonly Priority[] = [0, 1, 2, 3]
-/** SHED_FIELD tells which layer has shed a request: proxies and clients see by it that no limit was exceeded. */
+/** Names the layer that shed a request: it shows proxies and clients that no limit was exceeded. */
 export const SHED_FIELD = 'Sluice-Shed'
 
 const FLEET_DOMAIN = '$fleet'
 const NOTHING = compileLimit({ limit: 0, window: 1_000 })
 
 /**
- * LoadShedder says which requests are not served so that others are: by worker utilisation, before the store is asked, and by
+ * Decides which requests are not served so that others are: by worker utilization, before the store is asked, and by
  * the usage of the fleet, on a counter that is charged together with all others. Critical requests are never shed, and
- * nothing that fails here sheds anybody: without its store, the fleet's usage is that of this process.
+ * a failure here sheds no request: without its store, the fleet's usage is that of this process.
  *
- * Doors that know when a request begins and ends tell it, where it watches that: `began` and `ended`.
+ * Doors that know when a request begins and ends call `began` and `ended` if it watches requests.
  */
 export class LoadShedder {
   readonly #law: WorkerLaw
@@ -89,7 +89,7 @@ export class LoadShedder {
   #inFlight = 0
   #endedMs = 0
   #ended = 0
-  /** Requests since the last sample, and those of them that were shed. */
+  /** Requests since the last sample, and how many of them were shed. */
   #offered = 0
   #shed = 0
 
@@ -108,15 +108,15 @@ export class LoadShedder {
     if (worker !== undefined || modes !== undefined) this.#listen()
   }
 
-  /** modeOf is what a layer does now. */
+  /** Returns what a layer does now. */
   modeOf(layer: ShedLayer): LayerMode {
     if (layer === 'fleet' && this.#fleetCharges === undefined) return 'off'
     return this.#modes?.(layer) ?? this.#givenMode(layer)
   }
 
   /**
-   * shed says whether this worker sheds a request: undefined admits it. Otherwise it is a charge that is decided already, whose
-   * verdict says when to come back. Asking twice about one request counts it twice.
+   * Returns whether this worker sheds a request: undefined admits it. Otherwise it is a charge that is decided already,
+   * whose verdict says when to come back. Asking twice about one request counts it twice.
    */
   shed(priority: Priority): PlannedCharge | undefined {
     this.#offered++
@@ -130,7 +130,7 @@ export class LoadShedder {
   }
 
   /**
-   * shedUpstream says whether a request is shed for which its upstream has no room: undefined lets it through. Asking twice about
+   * Returns whether a request is shed for which its upstream has no room: undefined lets it through. Asking twice about
    * one request counts it twice. Critical ones are shed too: there is nothing that they could have.
    */
   shedUpstream(priority: Priority): PlannedCharge | undefined {
@@ -140,14 +140,17 @@ export class LoadShedder {
     return mode === 'on' ? this.#upstreamCharges[priority] : undefined
   }
 
-  /** fleetCharge is what a request takes of the fleet's capacity, to be charged beside all others; undefined for none. */
+  /**
+   * Returns what a request takes of the fleet's capacity, to be charged together with the other charges; undefined for
+   * nothing.
+   */
   fleetCharge(priority: Priority): PlannedCharge | undefined {
     if (this.#fleetCharges === undefined || priority === 0) return undefined
     const mode = this.modeOf('fleet')
     return mode === 'off' ? undefined : this.#fleetCharges[mode]
   }
 
-  /** fleetShed says whether a request is shed by the verdict about its fleetCharge, which it is asked about once. */
+  /** Returns whether a request is shed by the verdict about its fleetCharge, which it is asked about once. */
   fleetShed(charge: PlannedCharge, verdict: Verdict, priority: Priority): PlannedCharge | undefined {
     if (verdict.allowed) return undefined
     this.#count('fleet', priority, charge.enforce ? 'on' : 'shadow')
@@ -159,17 +162,17 @@ export class LoadShedder {
     return { ...charge, limit: NOTHING, rule, policy: rule, verdict: shed }
   }
 
-  /** Whether requests under way, or their times, are a sign: who does not need to tell of them saves the work. */
+  /** Whether requests in flight, or their times, are considered: without that, doors need not report them. */
   get watchesRequests(): boolean {
     return this.#bounds.inFlight !== undefined || this.#bounds.latencyMs !== undefined
   }
 
-  /** began tells that a request is under way. */
+  /** Records that a request is in flight. */
   began(): void {
     this.#inFlight++
   }
 
-  /** ended tells that it is not any more; `tookMs` is undefined where its time says nothing. */
+  /** Records that a request has ended; `tookMs` is undefined where its time is not representative. */
   ended(tookMs?: number): void {
     if (this.#inFlight > 0) this.#inFlight--
     if (tookMs === undefined || !(tookMs >= 0)) return
@@ -186,12 +189,12 @@ export class LoadShedder {
     return this.#utilisation
   }
 
-  /** share is the part of the requests of a priority that this worker would shed, whatever its mode. */
+  /** Returns the part of the requests of a priority that this worker would shed, whatever its mode. */
   share(priority: Priority): number {
     return this.#law.share(priority)
   }
 
-  /** counts are of all layers, priorities and modes. */
+  /** Of all layers, priorities and modes. */
   counts(): readonly ShedCount[] {
     return SHED_LAYERS.flatMap((layer) =>
       PRIORITIES.flatMap((priority) =>
@@ -207,7 +210,7 @@ export class LoadShedder {
     this.#stopListening = undefined
   }
 
-  /** #givenMode is what the options say. Which upstreams have a limit, the routes say. */
+  /** Returns what the options say. Which upstreams have a limit, the routes say. */
   #givenMode(layer: ShedLayer): LayerMode {
     if (layer === 'upstream') return 'on'
     return layer === 'fleet' ? this.#fleetMode : this.#workerMode
@@ -238,7 +241,7 @@ function definedBounds({ delayMs, inFlight, latencyMs }: Partial<WorkerBounds> =
   return { ...(delayMs !== undefined && { delayMs }), inFlight, latencyMs }
 }
 
-/** shedRule is the rule that decisions show for a layer: 503, because the caller has done nothing wrong. */
+/** Returns the rule that decisions show for a layer: 503, because the caller has done nothing wrong. */
 function shedRule(layer: ShedLayer, priority: Priority): Rule {
   const name = `${layer}_shed`
   const headers = [[SHED_FIELD, layer] as const]
@@ -264,13 +267,13 @@ function shedCharge(layer: 'worker' | 'upstream', priority: Priority): PlannedCh
 }
 
 /**
- * fleetCharges are the charge of the fleet's counter, enforced and not. Nodes count by themselves and tell each other ten times
- * a second: no request waits for it, and no server of a cluster has one key that all ask for.
+ * The charge of the fleet's counter, enforced and not. Nodes count locally and exchange counts ten times a second: no
+ * request waits for it, and no server of a cluster has one key that every request reads.
  */
-function fleetCharges(options: FleetShedding, keys: KeySpeller): { on: PlannedCharge; shadow: PlannedCharge } {
+function fleetCharges(options: FleetShedding, keys: KeyEncoder): { on: PlannedCharge; shadow: PlannedCharge } {
   const limit = compileLimit({ limit: fleetAllotment(options), window: 1_000 })
   const rule: Rule = Object.freeze({ ...FLEET_RULES[0], limit, consistency: 'eventual' as const })
-  const key = keys.spell(`${FLEET_DOMAIN}${options.name === undefined ? '' : `/${options.name}`}`, rule, [])
+  const key = keys.encode(`${FLEET_DOMAIN}${options.name === undefined ? '' : `/${options.name}`}`, rule, [])
   const about = { domain: '', entries: [], descriptor: 0 }
   const charge = { key, limit, cost: 1, policy: rule, rule, ...about }
   return { on: Object.freeze({ ...charge, enforce: true }), shadow: Object.freeze({ ...charge, enforce: false }) }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { until } from '../../tests/servers/until.mjs'
 import { LOOP } from './loop-sampler.ts'
 
-it('all who listen are told of the same loop, and a stall is not lost', async () => {
+it('all listeners watch the same loop, and a stall is not lost', async () => {
   const one: number[] = []
   const other: number[] = []
   const stops = [LOOP.listen((delayMs) => one.push(delayMs)), LOOP.listen((delayMs) => other.push(delayMs))]
@@ -16,16 +16,16 @@ it('all who listen are told of the same loop, and a stall is not lost', async ()
   for (const stop of stops) stop()
 })
 
-it('who stops listening is told nothing any more', async () => {
-  let told = 0
-  const stop = LOOP.listen(() => told++)
-  await until('a sample', () => told > 0)
+it('a listener that stops is not called any more', async () => {
+  let received = 0
+  const stop = LOOP.listen(() => received++)
+  await until('a sample', () => received > 0)
   stop()
-  const before = told
+  const before = received
   const others: number[] = []
   const stopOther = LOOP.listen((delayMs, sinceMs) => others.push(delayMs, sinceMs))
   await until('samples for another', () => others.length > 3)
   stopOther()
-  expect(told).toBe(before)
+  expect(received).toBe(before)
   expect(others.every((each) => each >= 0)).toBe(true)
 })

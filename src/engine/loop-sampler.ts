@@ -3,24 +3,24 @@ import type { IntervalHistogram } from 'node:perf_hooks'
 const RESOLUTION_MS = 10
 const NS_PER_MS = 1e6
 
-/** How often those who listen are told. */
+/** How often listeners are called. */
 export const SAMPLE_MS = 100
 
-/** A LoopListener is told how late the event loop was, and how long ago it was told before. */
+/** Receives how late the event loop was, and the time since the previous call. */
 export type LoopListener = (delayMs: number, sinceMs: number) => void
 
-/** A LoopSampler watches the event loop for those who listen. */
+/** Watches the event loop for its listeners. */
 export interface LoopSampler {
-  /** listen tells a listener until the function that it returns is called. */
+  /** Calls a listener until the returned function is called. */
   listen(listener: LoopListener): () => void
 }
 
 /**
- * ProcessLoopSampler watches the event loop of its process, with one timer for all who listen, and none while nobody does. It
- * does not keep the process alive.
+ * Watches the event loop of its process, with one timer for all listeners, and none without listeners. Does not keep
+ * the process alive.
  *
- * There are two histograms, read in turn: a histogram that is emptied loses the stall which is under way then, and the other
- * one has it. So each reading is about the last two times.
+ * There are two histograms, read in turn: a histogram that is reset loses the stall in progress, but the other one has
+ * it. So each reading covers the last two intervals.
  */
 class ProcessLoopSampler implements LoopSampler {
   readonly #listeners = new Set<LoopListener>()
@@ -62,7 +62,7 @@ class ProcessLoopSampler implements LoopSampler {
     for (const listener of this.#listeners) listener(delayMs, sinceMs)
   }
 
-  /** #read is the mean delay; undefined where a runtime measures none. An idle loop shows the resolution. */
+  /** Returns the mean delay; undefined where a runtime measures none. An idle loop shows the resolution. */
   #read(): number | undefined {
     const histogram = this.#histograms[this.#turn++ % 2]
     if (histogram === undefined) return undefined
@@ -75,7 +75,7 @@ class ProcessLoopSampler implements LoopSampler {
 /** Some runtimes have the function, and throw. */
 function delayHistogram(): IntervalHistogram | undefined {
   try {
-    // Loaded when somebody listens: nobody else waits for it.
+    // Loaded with the first listener, so that other processes do not pay for it.
     const { monitorEventLoopDelay } = process.getBuiltinModule('node:perf_hooks')
     const histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
     histogram.enable()
@@ -85,5 +85,5 @@ function delayHistogram(): IntervalHistogram | undefined {
   }
 }
 
-/** LOOP is the event loop of this process. */
+/** Returns the event loop of this process. */
 export const LOOP: LoopSampler = new ProcessLoopSampler()

@@ -1,6 +1,6 @@
 import type { LoopListener, LoopSampler } from './loop-sampler.ts'
 
-/** ManualLoop is an event loop that is as late as a test says. */
+/** An event loop that is as late as a test says. */
 export class ManualLoop implements LoopSampler {
   readonly listeners = new Set<LoopListener>()
 
@@ -9,7 +9,7 @@ export class ManualLoop implements LoopSampler {
     return () => void this.listeners.delete(listener)
   }
 
-  /** late tells that the loop was so late for so long, sample by sample. */
+  /** Tells that the loop was so late for so long, sample by sample. */
   late(delayMs: number, ms: number, stepMs = 500): void {
     for (let at = 0; at < ms; at += stepMs) for (const listener of this.listeners) listener(delayMs, stepMs)
   }

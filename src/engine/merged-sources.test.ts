@@ -120,7 +120,7 @@ describe('several sources', () => {
     expect(live.counts).toEqual({ loads: 3, refusals: 1 })
   })
 
-  it('tell what is wrong with each once, also in turns', async () => {
+  it('report what is wrong with each once, also in turns', async () => {
     const [files, table] = [new HandSource(rules('a', 1)), new HandSource(rules('b', 1))]
     const { refused, live } = await followed(files, table)
     for (let i = 0; i < 3; i++) {
@@ -131,7 +131,7 @@ describe('several sources', () => {
     expect(live.counts).toEqual({ loads: 1, refusals: 6 })
   })
 
-  it('keep what one delivered last while it cannot be read, and tell when it is there again', async () => {
+  it('keep what one delivered last while it cannot be read, and report when it is there again', async () => {
     const [files, table] = [new HandSource(rules('a', 1)), new HandSource(rules('b', 1))]
     const { limits, live } = await followed(files, table)
     await table.fail('it is away')
@@ -162,7 +162,7 @@ describe('several sources', () => {
     expect(limits()).toEqual({ a: 2, b: 1 })
   })
 
-  it('mend together what was wrong at the start', async () => {
+  it('recover together from what was wrong at the start', async () => {
     const [files, table] = [new HandSource(typo('a')), new HandSource(typo('b'))]
     const { isGood, limits } = await followed(files, table)
     expect([isGood, await files.say(rules('a', 1))]).toEqual([false, false])
@@ -170,7 +170,7 @@ describe('several sources', () => {
     expect(limits()).toEqual({ a: 1, b: 1 })
   })
 
-  it('are all read at once when asked to, and load nothing where nothing changed', async () => {
+  it('are all read immediately on request, and load nothing where nothing changed', async () => {
     const [files, table] = [new HandSource(rules('a', 1)), new HandSource(rules('b', 1))]
     const { live } = await followed(files, table)
     expect(await live.readNow()).toBe(true)
@@ -179,7 +179,7 @@ describe('several sources', () => {
     expect(await live.readNow()).toBe(false)
   })
 
-  it('put nothing into force, and tell nothing, after the end', async () => {
+  it('put nothing into force, and report nothing, after the end', async () => {
     const source = new HandSource(rules('a', 1))
     const { live, limits, refused } = await followed(source)
     live.stop()

@@ -3,7 +3,10 @@ import { RulesError } from '../core/rules/problems.ts'
 import type { MaybePromise } from './ports.ts'
 import type { LoadedRules, RuleReceiver, RuleSource } from './rule-source.ts'
 
-/** What MergedSources puts rules into. `by` is who delivered them: refusals are told, and forgotten, for each. */
+/**
+ * What MergedSources puts rules into. `by` is the source that delivered them: refusals are reported and forgotten per
+ * source.
+ */
 export interface RuleTarget {
   load(inputs: readonly RuleInput[]): MaybePromise<LoadedRules>
   isInForce(inputs: readonly RuleInput[], by: object): boolean
@@ -11,7 +14,7 @@ export interface RuleTarget {
   refuse(error: RulesError, by: object): void
 }
 
-/** A Slot is a source with what it delivered last, and what of it is in force. */
+/** A source with what it delivered last, and what of it is in force. */
 interface Slot {
   readonly source: RuleSource
   newest: readonly RuleInput[] | undefined
@@ -20,10 +23,10 @@ interface Slot {
 }
 
 /**
- * MergedSources makes one set of what several sources deliver. The inputs of all of them are compiled together, so that
- * a domain, or a key, that two of them define is an error as it is between two files. A source that is wrong holds none
- * of the others up: where the newest of all do not fit together, the newest of the one that has just delivered is tried
- * with what is in force of the others.
+ * Makes one set of what several sources deliver. The inputs of all of them are compiled together, so that a domain, or
+ * a key, that two of them define is an error as it is between two files. A source that is wrong holds none of the
+ * others up: where the newest of all do not fit together, the newest of the one that has just delivered is tried with
+ * what is in force of the others.
  */
 export class MergedSources {
   readonly #slots: readonly Slot[]
@@ -37,7 +40,7 @@ export class MergedSources {
     this.#target = target
   }
 
-  /** start starts all sources, and loads what they say once all have been read. It returns whether that is in force. */
+  /** Starts all sources, and loads what they say once all have been read. It returns whether that is in force. */
   async start(): Promise<boolean> {
     await Promise.all(this.#slots.map((slot) => slot.source.start(this.#receiver(slot))))
     this.#isStarted = true
@@ -76,7 +79,7 @@ export class MergedSources {
     return turn
   }
 
-  /** #take puts into force what one source delivered: with the newest of the others, or else with what they had. */
+  /** Puts into force what one source delivered: with the newest of the others, or else with what they had. */
   async #take(slot: Slot): Promise<boolean> {
     const others = this.#slots.filter((each) => each !== slot)
     if (others.some(({ newest }) => newest === undefined)) return false
@@ -91,7 +94,7 @@ export class MergedSources {
     return this.#settled(await this.#takeAll(this), this)
   }
 
-  /** #takeAll puts into force what all sources delivered last, or returns what is wrong with it. */
+  /** Puts into force what all sources delivered last, or returns what is wrong with it. */
   async #takeAll(by: object): Promise<boolean | RulesError> {
     const inputs = this.#inputs((each) => each.newest)
     if (!this.#target.isInForce(inputs, by)) return this.#tried(inputs, this.#slots)
@@ -103,14 +106,14 @@ export class MergedSources {
     return this.#slots.flatMap((slot) => of(slot) ?? [])
   }
 
-  /** #settled tells of a refusal. */
+  /** Reports a refusal. */
   #settled(result: boolean | RulesError, by: object): boolean {
     if (typeof result === 'boolean') return result
     this.#target.refuse(result, by)
     return false
   }
 
-  /** #tried puts inputs into force, the newest of some slots among them, or returns what is wrong with them. */
+  /** Puts inputs into force, the newest of some slots among them, or returns what is wrong with them. */
   async #tried(inputs: readonly RuleInput[], of: readonly Slot[]): Promise<boolean | RulesError> {
     const taken = of.map((slot) => ({ slot, newest: slot.newest }))
     try {
@@ -126,7 +129,7 @@ export class MergedSources {
   }
 }
 
-/** isPending says whether a source delivered something that is not in force. */
+/** Returns whether a source delivered something that is not in force. */
 function isPending({ newest, accepted }: Slot): boolean {
   return newest !== accepted
 }

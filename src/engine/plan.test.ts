@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { KeyedHash } from '../core/hash.ts'
-import { KeySpeller } from '../core/key-speller.ts'
+import { KeyEncoder } from '../core/key-encoder.ts'
 import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { DescriptorRule, RateLimitRule, RuleFile } from '../core/rules/schema.ts'
@@ -23,7 +23,7 @@ function planFor(
   descriptors: (string | Descriptor)[],
   cost?: number,
 ): readonly PlannedCharge[] {
-  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)))
+  const planner = new Planner(new KeyEncoder(new KeyedHash(1, 2)))
   const rules = compileObjects([{ domain: 'd', ...file }])
   return planner.plan(rules, {
     domain: 'd',
@@ -172,7 +172,7 @@ describe('the key of a charge', () => {
 
   it('holds every entry, and no secret, when another descriptor brought the same limit along before', () => {
     const descriptors: DescriptorRule[] = [{ key: 'api_key', secret: true, rate_limit: limit('key') }]
-    const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+    const planner = new Planner(new KeyEncoder(new KeyedHash(1, 2)), undefined)
     const rules = compileObjects([{ domain: 'd', descriptors }])
     const own = { requestsPerUnit: 5, unit: 'minute' } as const
     const key = (text: string): string =>
@@ -195,7 +195,7 @@ describe('the key of a charge', () => {
     ])
   })
 
-  it('charges a rule on the way of several descriptors once, at the most that one of them costs', () => {
+  it('charges a rule on the way of several descriptors once, at the highest cost among them', () => {
     const descriptors = [{ key: 'a', rate_limit: limit('a'), descriptors: [{ key: 'b', rate_limit: limit('b') }] }]
     const file: Partial<RuleFile> = { evaluate: 'path', descriptors }
     expect(planFor(file, ['a=1', 'a=1, b=2', 'a=1, c=3']).map(({ key, cost }) => [key, cost])).toEqual([
@@ -229,7 +229,7 @@ describe('rules in quota mode', () => {
   ]
   const forces = (...texts: string[]): boolean[] => planFor({ descriptors }, texts).map(({ enforce }) => enforce)
 
-  it('stop nothing beside one that only reports', () => {
+  it('stop nothing together with one that only reports', () => {
     expect(forces('a=1', 'b=1', 'c=1')).toEqual([false, false, true])
     expect(forces('a=1', 'c=1')).toEqual([true, true])
   })
@@ -244,7 +244,7 @@ describe('a planner that charges every rule for itself', () => {
       { key: 'jobs', rate_limit: { requests_per_unit: 2, algorithm: 'concurrency' } },
     ],
   }
-  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), { apart: true })
+  const planner = new Planner(new KeyEncoder(new KeyedHash(1, 2)), { apart: true })
   const forces = (...texts: string[]): boolean[] =>
     planner
       .plan(compileObjects([file]), { domain: 'd', descriptors: texts.map((text) => ({ entries: entriesOf(text) })) })
@@ -273,7 +273,7 @@ describe('a limit of a request that counts with the rules', () => {
     ],
   }
   const overrides = { limit: { algorithm: 'fixed_window', countDenied: true }, sharesCounters: true } as const
-  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), { overrides })
+  const planner = new Planner(new KeyEncoder(new KeyedHash(1, 2)), { overrides })
   const keyOf = (text: string, unit: 'minute' | 'hour'): string =>
     planner.plan(compileObjects([file]), {
       domain: 'd',
@@ -284,13 +284,13 @@ describe('a limit of a request that counts with the rules', () => {
     expect(keyOf('user=a', 'minute')).toBe('d|user|user=a')
   })
 
-  it('has one of its own where the window is another, or callers share the counter', () => {
+  it('has a separate one where the window is another, or callers share the counter', () => {
     expect(keyOf('user=a', 'hour')).toBe('d|/override|user=a')
     expect(keyOf('path=/v1/x', 'minute')).toBe('d|/override|path=/v1/x')
     expect(keyOf('new=a', 'minute')).toBe('d|/override|new=a')
   })
 
-  it('counts as it is told', () => {
+  it('counts as configured', () => {
     const [{ limit: counted }] = planner.plan(compileObjects([file]), {
       domain: 'd',
       descriptors: [{ entries: entriesOf('user=a'), limit: { requestsPerUnit: 9, unit: 'minute' } }],
@@ -318,7 +318,7 @@ describe('a rule that another one replaces', () => {
 })
 
 describe('limits that requests bring along', () => {
-  const planner = new Planner(new KeySpeller(new KeyedHash(1, 2)), undefined)
+  const planner = new Planner(new KeyEncoder(new KeyedHash(1, 2)), undefined)
   const rules = compileObjects([{ domain: 'd' }])
   const ruleOf = (requestsPerUnit: number) => {
     const own = { requestsPerUnit, unit: 'minute' } as const

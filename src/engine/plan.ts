@@ -1,6 +1,6 @@
 import type { Verdict } from '../core/decision.ts'
 import { got, SluiceError } from '../core/errors.ts'
-import type { KeySpeller } from '../core/key-speller.ts'
+import type { KeyEncoder } from '../core/key-encoder.ts'
 import { compileLimit, MAX_COUNT, TOO_MUCH } from '../core/limit.ts'
 import { Lru } from '../core/lru.ts'
 import type { CheckRequest, Descriptor, Entry, LimitOverride } from '../core/request.ts'
@@ -25,7 +25,7 @@ import {
 const TIER_KEY = 'tier'
 const MAX_OVERRIDES = 10_000
 
-/** OVERRIDE_ID is the id of every rule that a request brought along. No pattern has it, unless its key is spelled so. */
+/** The id of every rule that a request brings. No pattern has it, unless its key is the same text. */
 export const OVERRIDE_ID = '/override'
 
 /** OverrideOptions say how limits are counted that requests bring along. */
@@ -38,20 +38,20 @@ export interface OverrideOptions {
 
 export interface PlannerOptions {
   readonly accounts?: AccountLookup
-  /** What is said about callers beside the rules. It is asked once for each request. */
+  /** What is set for callers in addition to the rules. Read once per request. */
   readonly quotas?: () => Quotas
   /** No charge stops another, whatever its rule says. */
   readonly shadow?: boolean
-  /** Every rule is charged for itself. Not beside places that are held: those are taken when everything fits. */
+  /** Every rule is charged independently. Not together with permits: those are taken only when everything fits. */
   readonly apart?: boolean
   /**
    * A limit in quota mode that is exhausted keeps the others of the request from counting, as any other limit does. Whether the
    * request passes, is decided as ever: one limit in quota mode that admits is enough. Default: false.
    */
   readonly quotasBind?: boolean
-  /** Default: as a rule that says nothing, on counters of their own. */
+  /** Default: like a rule with default options, on separate counters. */
   readonly overrides?: OverrideOptions
-  /** Hears of what no rule is about. */
+  /** Receives descriptors that no rule matches. */
   readonly observer?: Pick<Observer, 'unmatched'>
 }
 
@@ -65,9 +65,9 @@ const NO_QUOTAS: Quotas = {
 
 const OWN_COUNTERS: OverrideOptions = { limit: {}, sharesCounters: false }
 
-/** Planner turns requests into charges: which rules apply, on which counters, at what cost. */
+/** Turns requests into charges: which rules apply, on which counters, at what cost. */
 export class Planner {
-  readonly #keys: KeySpeller
+  readonly #keys: KeyEncoder
   readonly #quotas: () => Quotas
   readonly #isShadow: boolean
   readonly #observer: Pick<Observer, 'unmatched'> | undefined
@@ -76,7 +76,7 @@ export class Planner {
   readonly #overrideOptions: OverrideOptions
   readonly #overrides = new Lru<string, Rule>(MAX_OVERRIDES)
 
-  constructor(keys: KeySpeller, options: PlannerOptions = {}) {
+  constructor(keys: KeyEncoder, options: PlannerOptions = {}) {
     this.#keys = keys
     const only: Quotas = { ...NO_QUOTAS, accounts: options.accounts }
     this.#quotas = options.quotas ?? (() => only)
@@ -87,7 +87,10 @@ export class Planner {
     this.#overrideOptions = options.overrides ?? OWN_COUNTERS
   }
 
-  /** plan says what a request charges. `isLate` plans what has happened already, or is to be forgotten: blocks do not matter. */
+  /**
+   * Returns what a request charges. `isLate` plans what has happened already, or is to be forgotten: blocks do not
+   * matter.
+   */
   plan(rules: RuleSet, request: CheckRequest, isLate = false): readonly PlannedCharge[] {
     const charges: PlannedCharge[] = []
     const cost = checkCost(request.cost ?? 1)
@@ -127,7 +130,7 @@ export class Planner {
     const rules = quotas.switches === undefined ? found : switchedRules(domain.name, found, quotas.switches)
     if (found.length === 0) this.#observer?.unmatched?.(domain.name, entries, true)
     for (const rule of rules) {
-      const key = this.#keys.spell(domain.name, rule, entries)
+      const key = this.#keys.encode(domain.name, rule, entries)
       const weight = rule.cost === 1 ? 1 : weightOf(rule, descriptor.entries)
       const weighed = weight === 1 ? own : clamp(own * weight)
       const charge: PlannedCharge = {
@@ -153,8 +156,8 @@ export class Planner {
   }
 
   /**
-   * withGrants says how else a refused request could be charged: each charge that was refused, on a grant of the caller instead. It
-   * returns one list of charges for each attempt, none where a charge that refused has no grant.
+   * Returns how else a refused request could be charged: each charge that was refused, on a grant of the caller
+   * instead. It returns one list of charges for each attempt, none where a charge that refused has no grant.
    */
   withGrants(
     rules: RuleSet,
@@ -181,7 +184,7 @@ export class Planner {
   #grantCharge(charge: PlannedCharge, grant: KnownGrant, refused: Verdict): PlannedCharge {
     const rule = grantRule(charge.rule, grant)
     const entries = grantEntries(grant)
-    const key = this.#keys.spell(GRANT_DOMAIN, rule, entries)
+    const key = this.#keys.encode(GRANT_DOMAIN, rule, entries)
     return { ...charge, key, limit: rule.limit, policy: rule, rule, quota: false, grant: { id: grant.id, refused } }
   }
 
@@ -195,10 +198,10 @@ export class Planner {
         each.path.length === entries.length &&
         each.path.every(({ sharedAs }) => sharedAs === undefined),
     )
-    return rule === undefined ? charge : { ...charge, key: this.#keys.spell(domain.name, rule, entries) }
+    return rule === undefined ? charge : { ...charge, key: this.#keys.encode(domain.name, rule, entries) }
   }
 
-  /** #override makes a rule of a limit that a request brought along. Those are few, and kept. */
+  /** Makes a rule of a limit that a request brought along. Those are few, and kept. */
   #override(domain: Domain, override: LimitOverride, entries: readonly Entry[]): Rule {
     const { requestsPerUnit, unit, unitMultiplier = 1 } = override
     const path = entries.map((entry) => stepWithoutPattern(domain, entry))
@@ -216,23 +219,23 @@ export class Planner {
 }
 
 /**
- * indexOfCounter finds a counter that an earlier descriptor of the request charges already: several descriptors pass the
- * same rule on their way down, and that rule counts the request once, at the most that one of them costs.
+ * Finds a counter that an earlier descriptor of the request already charges: several descriptors pass the same rule on
+ * their way down, and that rule counts the request once, at the highest cost among them.
  */
 function indexOfCounter(charges: readonly PlannedCharge[], key: string): number {
   for (let i = 0; i < charges.length; i++) if (charges[i].key === key) return i
   return -1
 }
 
-/** How many grants one request tries at the most: each is a question to the store. */
+/** The most grants that one request tries: each is a question to the store. */
 const MAX_GRANTS = 8
 
-/** isAskedAgain says whether a charge is one that the request was refused for. */
+/** Returns whether a charge is one that the request was refused for. */
 function isAskedAgain({ enforce, cost, rule }: PlannedCharge, verdict: Verdict): boolean {
   return enforce && cost > 0 && !rule.unlimited && !verdict.allowed && verdict.fallback === undefined
 }
 
-/** grantsOf finds the grants for a charge: those of the nearest caller that has some. */
+/** Finds the grants for a charge: those of the nearest caller that has any. */
 export function grantsOf(
   rules: RuleSet,
   { domain, entries, rule }: Pick<PlannedCharge, 'domain' | 'entries' | 'rule'>,
@@ -259,7 +262,7 @@ export function grantsOf(
 
 const NO_GRANTS: readonly KnownGrant[] = Object.freeze([])
 
-/** switchedRules are rules in the modes that they are switched to, without those that are off. */
+/** Returns rules in the modes that they are switched to, without those that are off. */
 function switchedRules(domain: string, rules: readonly Rule[], switches: SwitchLookup): readonly Rule[] {
   let changed: Rule[] | undefined
   for (let i = 0; i < rules.length; i++) {
@@ -293,7 +296,7 @@ function checkCost(cost: number): number {
   return cost
 }
 
-/** clamp keeps what is too much too much: nothing is cut down to what a limit admits. */
+/** Keeps what is too much too much: nothing is cut down to what a limit admits. */
 function clamp(cost: number): number {
   return cost > MAX_COUNT ? TOO_MUCH : Math.max(-MAX_COUNT, cost)
 }
@@ -304,7 +307,7 @@ function weightOf({ cost }: Rule, entries: readonly Entry[]): number {
   return (entry && cost.weights.get(entry.value)) ?? cost.otherwise
 }
 
-/** withoutReplaced drops every rule that another rule of the same request replaces. */
+/** Drops every rule that another rule of the same request replaces. */
 function withoutReplaced(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
   if (charges.every(({ rule }) => rule.replaces.length === 0)) return charges
   const replaced = new Set(charges.flatMap(({ rule }) => rule.replaces))

@@ -8,8 +8,8 @@ import type { PlannedCharge } from './charge.ts'
 import type { LayerMode, ShedLayer } from './load-shedder.ts'
 
 /**
- * Quotas is what is said about callers beside the rules. Everything is answered from memory, and what there is nothing of
- * is undefined: a decision then does not ask.
+ * What is set for callers in addition to the rules. Everything is answered from memory; members are undefined where
+ * nothing is set, so that decisions skip them.
  */
 export interface Quotas {
   readonly accounts: AccountLookup | undefined
@@ -17,14 +17,14 @@ export interface Quotas {
   readonly blocks: BlockLookup | undefined
   readonly grants: GrantLookup | undefined
   readonly switches: SwitchLookup | undefined
-  /** What the layers that shed load are told. */
+  /** The modes of the layers that shed load. */
   readonly layers?: LayerLookup | undefined
 }
 
-/** BlockLookup finds what refuses a request whatever the rules say. Descriptors that give back are not asked about. */
+/** Finds what refuses a request whatever the rules say. Descriptors that give back are not asked about. */
 export type BlockLookup = (request: CheckRequest) => BlockedBy | undefined
 
-/** A BlockedBy is why a request is refused before anything is counted. */
+/** Why a request is refused before anything is counted. */
 export interface BlockedBy {
   /** The same object for the same block. */
   readonly block: KnownBlock
@@ -44,12 +44,12 @@ export interface KnownBlock {
 }
 
 /**
- * GrantLookup finds the grants of a caller for a rule of a domain, in the order of their use. `below` is what stands below the
+ * Finds the grants of a caller for a rule of a domain, in the order of their use. `below` is what stands below the
  * caller's entry.
  */
 export type GrantLookup = (caller: Entry, below: string, domain: string, rule: Rule) => readonly KnownGrant[]
 
-/** A KnownGrant is extra budget, once. */
+/** Extra budget, once. */
 export interface KnownGrant {
   readonly id: string
   readonly amount: number
@@ -57,19 +57,22 @@ export interface KnownGrant {
   readonly namesRule: boolean
 }
 
-/** SwitchLookup says what a rule is told to do, whatever it says itself; undefined where nobody says anything. */
+/** Returns the mode a rule is switched to, which overrides its own; undefined where none is set. */
 export type SwitchLookup = (domain: string, rule: Rule) => 'off' | 'shadow' | 'enforce' | undefined
 
-/** LayerLookup says what a layer that sheds load is told to do; undefined where nobody says anything. */
+/** Returns the mode of a layer that sheds load; undefined where none is set. */
 export type LayerLookup = (layer: ShedLayer) => LayerMode | undefined
 
-/** BLOCKED is the name and id of the rule that decisions show for a block. */
+/** The name and id of the rule that decisions show for a block. */
 export const BLOCKED = 'blocked'
 
 const NOTHING = compileLimit({ limit: 0, window: 1_000 })
 const blockRules = new WeakMap<KnownBlock, Pick<PlannedCharge, 'rule' | 'key'>>()
 
-/** blockedCharge is the one charge of a request that is blocked. No store is asked about it: its key names the block, for observers. */
+/**
+ * Returns the one charge of a request that is blocked. No store is asked about it: its key names the block, for
+ * observers.
+ */
 export function blockedCharge(
   { block, descriptor, endsInMs }: BlockedBy,
   { domain, cost = 1, descriptors }: CheckRequest,
@@ -100,7 +103,7 @@ function blockedVerdict({ id, reason }: KnownBlock, endsInMs: number | undefined
   return { ...verdict, block: { id, ...(reason !== undefined && { reason }) } }
 }
 
-/** Grants are counted beside all domains: a customer may use one in several. */
+/** Grants are counted outside all domains: a customer may use one in several. */
 export const GRANT_DOMAIN = '$grants'
 const GRANT_STEP: PathStep = Object.freeze({
   isOpen: true,
@@ -114,7 +117,7 @@ const GRANT_STEP: PathStep = Object.freeze({
 
 const grantRules = new WeakMap<Rule, WeakMap<KnownGrant, Rule>>()
 
-/** grantRule is the rule that decisions show for a grant that stands in for a rule: exact, on a counter of its own. */
+/** Returns the rule that decisions show for a grant that replaces a rule: exact, on a separate counter. */
 export function grantRule(rule: Rule, grant: KnownGrant): Rule {
   const known = grantRules.get(rule) ?? new WeakMap<KnownGrant, Rule>()
   grantRules.set(rule, known)
@@ -133,14 +136,14 @@ export function grantRule(rule: Rule, grant: KnownGrant): Rule {
   return made
 }
 
-/** grantEntries are what the counter of a grant is spelled by: the same whichever key of the customer asks. */
+/** Returns the entries of a grant's counter: the same for every key of the customer. */
 export function grantEntries({ id }: KnownGrant): readonly Entry[] {
   return [{ key: 'grant', value: id }]
 }
 
 const switched = { shadow: new WeakMap<Rule, Rule>(), enforce: new WeakMap<Rule, Rule>() }
 
-/** switchedRule is a rule in another mode. It is made once, so that whatever is kept for a rule is found again. */
+/** Returns a rule in another mode. It is made once, so that whatever is kept for a rule is found again. */
 export function switchedRule(rule: Rule, mode: 'shadow' | 'enforce'): Rule {
   const shadow = mode === 'shadow'
   if (rule.shadow === shadow) return rule

@@ -8,9 +8,9 @@ const MIN_TURN_MS = 10
 const MAX_TURN_MS = 86_400_000
 
 /**
- * A RenewalLane is a list of permits with the same time, in which each is due when it is a third of that time old, and from then
- * on at every third. Most are gone before: to put one on the list and to take it off allocates nothing and asks for no
- * time. Permits know their place in the list, which somebody else has after them.
+ * A list of permits with the same lease, in which each is due when a third of its lease has passed, and then at every
+ * third. Most are released before: adding a permit to the list and removing it allocates nothing and reads no clock.
+ * Permits know their place in the list, which is reused after them.
  */
 export class RenewalLane {
   readonly turnMs: number
@@ -51,7 +51,7 @@ export class RenewalLane {
     if (permits.keptAt !== undefined && this.has(permits)) this.#vacate(permits.keptAt)
   }
 
-  /** turn returns what is due. It stays due until it was renewed. */
+  /** Returns what is due. It stays due until it was renewed. */
   turn(nowMs: number): readonly HeldPermits[] {
     this.nextMs = nowMs + this.turnMs
     this.#turns++

@@ -19,7 +19,7 @@ const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 function bench() {
   const memory = new MemoryStore({ clock: { nowMs: () => 1_780_000_000_000 + performance.now() } })
   const calls: number[] = []
-  const told: [Renewal, number][] = []
+  const received: [Renewal, number][] = []
   const state = { isAway: false, released: 0, answer: undefined as Promise<void> | undefined }
   const store: Pick<Store, 'renew' | 'release'> = {
     renew: async (permits) => {
@@ -33,7 +33,7 @@ function bench() {
       memory.release(permits)
     },
   }
-  const renewals = new Renewals({ renewed: (renewal, count) => void told.push([renewal, count]) })
+  const renewals = new Renewals({ renewed: (renewal, count) => void received.push([renewal, count]) })
   onTestFinished(() => renewals.close())
   const take = (key = 'k', limit = TEN): HeldPermits => {
     const { permits } = memory.acquire([{ key, limit, cost: 1, enforce: true }])
@@ -51,7 +51,7 @@ function bench() {
     renewals.letGo(store, permits)
     memory.release(permits)
   }
-  return { memory, store, renewals, state, calls, told, take, keep, left, end }
+  return { memory, store, renewals, state, calls, received, take, keep, left, end }
 }
 
 describe('renewals', () => {
@@ -97,8 +97,8 @@ describe('renewals', () => {
     expect(left()).toBe(10)
   })
 
-  it('try again while the store is away, often enough for a short while to do no harm', async () => {
-    const { keep, left, state, calls, told } = bench()
+  it('try again while the store is unavailable, often enough for a short while to do no harm', async () => {
+    const { keep, left, state, calls, received } = bench()
     keep()
     await pass(19_000)
     state.isAway = true
@@ -106,29 +106,29 @@ describe('renewals', () => {
     expect(calls.length).toBeGreaterThan(1)
     state.isAway = false
     await pass(11_000)
-    expect(told.at(-1)).toEqual(['held', 1])
-    expect(told.filter(([renewal]) => renewal === 'missed')).toHaveLength(calls.length - 1)
+    expect(received.at(-1)).toEqual(['held', 1])
+    expect(received.filter(([renewal]) => renewal === 'missed')).toHaveLength(calls.length - 1)
     expect(left()).toBe(9)
   })
 
   it('take places again that were lost meanwhile, and say so', async () => {
-    const { keep, take, left, state, told } = bench()
+    const { keep, take, left, state, received } = bench()
     const many = Array.from({ length: 8 }, () => keep())
     state.isAway = true
     await pass(3 * MINUTE_MS)
     expect(left()).toBe(10)
     for (let i = 0; i < 5; i++) take()
     state.isAway = false
-    told.length = 0
+    received.length = 0
     await pass(MINUTE_MS / 6)
-    expect(told).toEqual([
+    expect(received).toEqual([
       ['retaken', 5],
       ['overrun', 3],
     ])
     expect([many.length, left()]).toEqual([8, 0])
   })
 
-  it('ask once a turn while the store is away, however many places there are', async () => {
+  it('ask once a turn while the store is unavailable, however many places there are', async () => {
     const { keep, state, calls } = bench()
     const wide = compileLimit({ algorithm: 'concurrency', limit: 10_000, leaseTtl: '1m' })
     for (let i = 0; i < 2_000; i++) keep('k', wide)
@@ -140,13 +140,13 @@ describe('renewals', () => {
   })
 
   it('ask for many in batches, each of them once', async () => {
-    const { keep, calls, told } = bench()
+    const { keep, calls, received } = bench()
     const wide = compileLimit({ algorithm: 'concurrency', limit: 10_000, leaseTtl: '1m' })
     for (let i = 0; i < 300; i++) keep('k', wide)
     await pass(MINUTE_MS / 2)
     await pass(100)
     expect(calls).toEqual([128, 128, 44])
-    expect(told.reduce((sum, [, count]) => sum + count, 0)).toBe(300)
+    expect(received.reduce((sum, [, count]) => sum + count, 0)).toBe(300)
   })
 
   it('have one timer for all of it, and none when nothing is held', async () => {
@@ -203,7 +203,7 @@ describe('renewals', () => {
     expect([left(), state.released]).toEqual([10, 1])
   })
 
-  it('let go of what nobody can give back any more', async () => {
+  it('let go of what no one can give back any more', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const { renewals, store, take, left } = bench()

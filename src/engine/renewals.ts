@@ -2,21 +2,21 @@ import { andThen } from './maybe.ts'
 import type { HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
 import { RenewalLane } from './renewal-lane.ts'
 
-/** RenewalEvents hears what became of places that were renewed, in batches. */
+/** Hears what became of places that were renewed, in batches. */
 export interface RenewalEvents {
   renewed(renewal: Renewal, count: number): void
 }
 
 type Renewing = Pick<Store, 'renew' | 'release'>
 
-/** Permits that a store is asked to renew at once. Others are answered between batches. */
+/** The most permits that a store is asked to renew in one batch. Other requests are answered between batches. */
 const MAX_BATCH = 128
 
 /**
- * Renewals keeps places of `concurrency` limits for as long as their requests run: without it they are free after their time,
- * which is there for holders that crashed. All of a process are in one list with one timer, whatever their number. A request
- * that is shorter than a third of that time costs nothing but its place in the list. What a store does not answer is tried
- * again at the next turn.
+ * Keeps places of `concurrency` limits for as long as their requests run: without it they are free after their time,
+ * which is there for holders that crashed. All of a process are in one list with one timer, whatever their number. A
+ * request that is shorter than a third of that time costs nothing but its place in the list. What a store does not
+ * answer is tried again at the next turn.
  */
 export class Renewals {
   readonly #lanes = new Map<Renewing, Map<number, RenewalLane>>()
@@ -29,8 +29,8 @@ export class Renewals {
   }
 
   /**
-   * keep has places renewed in a store until they are let go of. That happens by itself some time after the holder, which is to
-   * give them back, cannot be reached any more: what nobody can give back is not held for ever. Permits that hold nothing are not kept.
+   * Has permits renewed in a store until letGo. Ends automatically some time after the holder is garbage-collected:
+   * permits that can no longer be given back are not held for ever. Permits that hold nothing are not kept.
    */
   keep(store: Renewing, permits: HeldPermits, holder: object): void {
     if (permits.held.length === 0) return
@@ -39,21 +39,21 @@ export class Renewals {
     lane.add(permits, holder)
   }
 
-  /** letGo has places renewed no longer. To let go of what is not kept is no error. */
+  /** Stops renewing permits. Ignores permits that are not kept. */
   letGo(store: Renewing, permits: HeldPermits): void {
     if (this.#lanes.size === 0) return
     this.#lanes.get(store)?.get(ttlOf(permits))?.delete(permits)
   }
 
-  /** renew renews places once, for those who hold them elsewhere. */
+  /** Renews permits once, for holders in other processes. */
   renew(store: Renewing, permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
     return andThen(store.renew(permits), (renewals) => {
-      this.#tell(renewals)
+      this.#report(renewals)
       return renewals
     })
   }
 
-  /** close lets go of everything. */
+  /** Stops renewing everything. */
   close(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -92,7 +92,7 @@ export class Renewals {
     }
   }
 
-  /** #renewDue renews in batches, one after the other. It never rejects. */
+  /** Renews in batches, one after the other. It never rejects. */
   async #renewDue(store: Renewing, lane: RenewalLane, due: readonly HeldPermits[]): Promise<void> {
     if (lane.isBusy || due.length === 0) return
     lane.isBusy = true
@@ -104,7 +104,7 @@ export class Renewals {
     lane.isBusy = false
   }
 
-  /** #renewBatch says whether the store answered. */
+  /** Returns whether the store answered. */
   async #renewBatch(store: Renewing, lane: RenewalLane, batch: readonly HeldPermits[]): Promise<boolean> {
     const renewals = await renewed(store, batch)
     batch.forEach((permits, i) => {
@@ -114,21 +114,21 @@ export class Renewals {
       // What ended meanwhile was given back first, where it was taken again.
       if (renewal !== 'held' && !lane.has(permits)) void giveBack(store, permits)
     })
-    this.#tell(renewals)
+    this.#report(renewals)
     return renewals.some((renewal) => renewal !== 'missed')
   }
 
-  #tell(renewals: readonly Renewal[]): void {
+  #report(renewals: readonly Renewal[]): void {
     const counts = new Map<Renewal, number>()
     for (const renewal of renewals) counts.set(renewal, (counts.get(renewal) ?? 0) + 1)
     for (const [renewal, count] of counts) this.#events.renewed(renewal, count)
   }
 }
 
-/** processRenewals are those of all limiters of a process that have none of their own. */
+/** Shared by all limiters of a process that have no Renewals. */
 export const processRenewals = new Renewals()
 
-/** ttlOf is the shortest time of what is held. */
+/** Returns the shortest time of what is held. */
 function ttlOf({ held }: HeldPermits): number {
   let ttlMs = Number.POSITIVE_INFINITY
   for (const { limit } of held) ttlMs = Math.min(ttlMs, limit.windowMs)

@@ -7,7 +7,7 @@ import { KeyedHash } from '../core/hash.ts'
  */
 export const PARTITIONS = 32
 
-/** sharedHash makes the hash that all nodes with the same secret agree on. */
+/** Makes the hash that all nodes with the same secret agree on. */
 export function sharedHash(secret: string): KeyedHash {
   const digest = createHash('sha256').update(`sluice ${secret}`).digest()
   return new KeyedHash(digest.readInt32LE(0), digest.readInt32LE(4))

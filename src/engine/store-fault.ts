@@ -6,14 +6,14 @@ export type FaultReason =
   | 'offline'
   /** The circuit breaker is open. Nothing was sent. */
   | 'breaker_open'
-  /** More is under way than the store takes. Nothing was sent. */
+  /** More calls are in flight than the store accepts. Nothing was sent. */
   | 'overloaded'
   /** It refused to work: loading, read-only, out of memory, a cluster without this slot. Nothing was counted. */
   | 'unavailable'
   /** The connection broke, or the answer made no sense. Whether it counted is not known. */
   | 'broken'
 
-/** A StoreFault is a store that did not answer. It never reaches a door: the failure policy turns it into a verdict. */
+/** A store that did not answer. It never reaches a door: the failure policy turns it into a verdict. */
 export class StoreFault extends Error {
   override readonly name = 'StoreFault'
   readonly reason: FaultReason

@@ -1,7 +1,7 @@
 import type { Verdict } from '../core/decision.ts'
 import type { Charge } from './ports.ts'
 
-/** OUTCOMES are what a rule may have said, in the words of metrics. */
+/** What a rule may have said, in the words of metrics. */
 export const OUTCOMES = ['allowed', 'denied', 'shadow_denied', 'fallback_allowed', 'fallback_denied'] as const
 
 export const ALLOWED = 0
@@ -10,7 +10,7 @@ export const SHADOW_DENIED = 2
 const FALLBACK_ALLOWED = 3
 const FALLBACK_DENIED = 4
 
-/** outcomeOf returns the position of what a rule has said. What refuses nobody, because it only reports, comes first. */
+/** Returns the index of the outcome of a rule. A rule that only reports comes first. */
 export function outcomeOf({ enforce }: Charge, { allowed, fallback }: Verdict): number {
   if (!allowed && !enforce) return SHADOW_DENIED
   if (fallback === undefined) return allowed ? ALLOWED : DENIED

@@ -18,11 +18,11 @@ afterEach(async () => {
 async function visited(
   handler: (response: ServerResponse, watch: AnswerWatch) => void,
   isPromised = false,
-): Promise<{ told: unknown[]; response: ServerResponse; watch: AnswerWatch }> {
-  const told: unknown[] = []
+): Promise<{ received: unknown[]; response: ServerResponse; watch: AnswerWatch }> {
+  const received: unknown[] = []
   let found: { response: ServerResponse; watch: AnswerWatch } | undefined
   server = createServer((_, response) => {
-    const ending = { left: () => void told.push('left'), ended: (status?: number) => void told.push(status) }
+    const ending = { left: () => void received.push('left'), ended: (status?: number) => void received.push(status) }
     found = { response, watch: new AnswerWatch(response, ending, isPromised) }
     handler(response, found.watch)
   })
@@ -36,72 +36,72 @@ async function visited(
   await until('the handler has begun', () => found !== undefined)
   client.destroy()
   await until('the client has left', () => found?.response.closed === true)
-  return { told, ...(found as NonNullable<typeof found>) }
+  return { received, ...(found as NonNullable<typeof found>) }
 }
 
-describe('of a client that left, an AnswerWatch tells the end', () => {
+describe('of a client that left, an AnswerWatch reports the end', () => {
   it('when the handler ends the response', async () => {
-    const { told, response } = await visited(() => {})
-    expect(told).toEqual(['left'])
+    const { received, response } = await visited(() => {})
+    expect(received).toEqual(['left'])
     response.setHeader('a', 'b')
     response.end('late')
     response.end()
-    expect(told).toEqual(['left', undefined])
+    expect(received).toEqual(['left', undefined])
   })
 
   it('when the handler gives the response up', async () => {
-    const { told, response } = await visited(() => {})
+    const { received, response } = await visited(() => {})
     response.destroy()
-    expect(told).toEqual(['left', undefined])
+    expect(received).toEqual(['left', undefined])
   })
 
   it('when what was piped into the response has lost its way out', async () => {
     const piped = await visited((response) => void new PassThrough().pipe(response))
-    await until('the pipe is gone', () => piped.told.length === 2)
+    await until('the pipe is gone', () => piped.received.length === 2)
     const joined = await visited((response) => pipeline(new PassThrough(), response, () => {}))
-    await until('the pipe is gone', () => joined.told.length === 2)
-    expect([piped.told, joined.told]).toEqual([
+    await until('the pipe is gone', () => joined.received.length === 2)
+    expect([piped.received, joined.received]).toEqual([
       ['left', undefined],
       ['left', undefined],
     ])
   })
 
   it('when the handler’s promise is settled, and not before', async () => {
-    const { told, watch, response } = await visited(() => {}, true)
+    const { received, watch, response } = await visited(() => {}, true)
     response.end()
-    expect(told).toEqual(['left'])
+    expect(received).toEqual(['left'])
     watch.workEnded()
     watch.workEnded()
-    expect(told).toEqual(['left', undefined])
+    expect(received).toEqual(['left', undefined])
   })
 
-  it('when a handler that answers by itself ends the response after its promise is settled', async () => {
-    const { told, watch, response } = await visited(() => {}, true)
+  it('when a handler that answers later ends the response after its promise is settled', async () => {
+    const { received, watch, response } = await visited(() => {}, true)
     watch.workGoesOn()
-    expect(told).toEqual(['left'])
+    expect(received).toEqual(['left'])
     response.end()
-    expect(told).toEqual(['left', undefined])
+    expect(received).toEqual(['left', undefined])
   })
 
-  it('at once when the handler had ended before', async () => {
-    const { told } = await visited((_, watch) => watch.workEnded(), true)
-    expect(told).toEqual(['left', undefined])
+  it('immediately when the handler had ended before', async () => {
+    const { received } = await visited((_, watch) => watch.workEnded(), true)
+    expect(received).toEqual(['left', undefined])
   })
 })
 
 describe('an AnswerWatch', () => {
-  it('tells that a handler gave up the response whose client is still there', async () => {
-    const { told } = await visited((response) => void response.destroy())
-    expect(told).toEqual(['left', undefined])
+  it('reports that a handler gave up the response whose client is still there', async () => {
+    const { received } = await visited((response) => void response.destroy())
+    expect(received).toEqual(['left', undefined])
   })
 
   it('knows a client that left before it was made', async () => {
     const { response } = await visited(() => {})
-    const told: unknown[] = []
-    const ending = { left: () => void told.push('left'), ended: (status?: number) => void told.push(status) }
+    const received: unknown[] = []
+    const ending = { left: () => void received.push('left'), ended: (status?: number) => void received.push(status) }
     const watch = new AnswerWatch(response, ending)
-    expect(told).toEqual(['left'])
+    expect(received).toEqual(['left'])
     watch.workEnded()
-    expect(told).toEqual(['left', undefined])
+    expect(received).toEqual(['left', undefined])
   })
 })

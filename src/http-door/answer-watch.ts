@@ -3,15 +3,15 @@ import type { Ending } from './ending.ts'
 import { isClosed } from './node-response.ts'
 
 /**
- * An AnswerWatch tells how a request ends, once: with the status when the answer was handed over whole. When the client
- * leaves before that, the handler may work on, and the request ends with it. Frameworks whose handlers are promises say
- * when that is (`workEnded`); of all others it is known when they end the response, destroy it, or when what they piped
- * into it has lost its way out. A handler that does none of that is never heard of again.
+ * Observes how a request ends, once: with the status when the answer was handed over completely. If the client leaves
+ * before that, the handler may continue to work, and the request ends with the handler. Frameworks whose handlers are
+ * promises report that (`workEnded`); for others it is known when they end the response, destroy it, or when what they
+ * piped into it has no output any more. The end of a handler that does none of that is never observed.
  */
 export class AnswerWatch {
   readonly #response: ServerResponse
   readonly #ending: Ending
-  /** Whether somebody calls `workEnded` when the handler has ended. */
+  /** Whether `workEnded` is called when the handler has ended. */
   #isPromised: boolean
   #hasLeft = false
   #isWorkOver = false
@@ -36,7 +36,7 @@ export class AnswerWatch {
     if (this.#hasLeft) this.#end(undefined)
   }
 
-  /** workGoesOn says that the handler's promise was not all of it: it answers by itself. */
+  /** Records that the handler's promise was not all of its work: it answers later. */
   workGoesOn(): void {
     this.#isPromised = false
     if (this.#hasLeft) this.#watchHandler()
@@ -64,7 +64,7 @@ export class AnswerWatch {
     this.#response.once('unpipe', () => this.workEnded())
   }
 
-  /** #watchDestroy tells a handler that gives up from a client that leaves: both close the connection. */
+  /** Distinguishes a handler that gives up from a client that leaves: both close the connection. */
   #watchDestroy(): void {
     const { destroy } = this.#response
     this.#response.destroy = (error) => {

@@ -1,10 +1,7 @@
 import { type Decision, UNLIMITED } from '../core/combine.ts'
 import { Pass } from './gate.ts'
 
-/**
- * A Budget is what a request says of the tightest limit: without end where none applied. Dates are made when somebody
- * asks.
- */
+/** What a request shows of the tightest limit: infinite where none applied. Dates are created on access. */
 export class Budget {
   readonly #pass: Pass
 
@@ -30,8 +27,8 @@ export class Budget {
   }
 
   /**
-   * settle takes what the request has cost in the end, where `cost` was an estimate: the total, not what is missing. It may
-   * be called again when more is known; the budget shown here stays that of the decision.
+   * Takes what the request has cost in the end, where `cost` was an estimate: the total, not what is missing. It may be
+   * called again when more is known; the budget shown here stays that of the decision.
    */
   settle(cost: number): Promise<Decision | undefined> {
     return this.#pass.settle(cost)
@@ -42,10 +39,10 @@ export class Budget {
   }
 }
 
-/** NO_LIMIT is the budget of requests that nothing limits. */
+/** Returns the budget of requests that nothing limits. */
 export const NO_LIMIT = new Budget(new Pass(UNLIMITED))
 
-/** budgetOf returns what a request is to say: where no limit applied, what it says already. */
+/** Returns what a request is to say: where no limit applied, what it says already. */
 export function budgetOf(pass: Pass, before: unknown): Budget {
   if (pass.decision.tightest !== undefined) return new Budget(pass)
   return before instanceof Budget ? before : NO_LIMIT

@@ -10,12 +10,12 @@ export type DescribedDomain = Pick<Domain, 'hasTiers' | 'evaluatePath'>
 const ALONE: readonly Way[] = [[]]
 
 /**
- * requestDescriptors says what a request is about, in the words that rules usually use, and is the one place that does:
- * middleware and gateway ask the same. That is everything known of the caller (`ip`, `api_key`, `user`, `tenant`), each
- * alone, with the method, with the path, and with both; and those by themselves. What no rule asks about costs a look-up.
- * Where rules on the way down apply too, the longest descriptors are enough, in either order: the planner charges a
- * counter that several of them pass once. A caller's `tier` goes with all of them where tiers pick limits; elsewhere it
- * would be an entry that no rule matches. `otherPaths` is how else a router may read the path: each reading is asked about.
+ * Returns the descriptors of a request, with the keys that rules usually have; middleware and gateway both use it.
+ * Those are all known parts of the caller (`ip`, `api_key`, `user`, `tenant`), each alone, with the method, with the
+ * path, and with both; and method and path alone. A descriptor that no rule matches costs a look-up. Where rules on the
+ * way down apply too, the longest descriptors are enough, in either order: the planner charges a counter that several
+ * of them pass once. A caller's `tier` is added to all of them where tiers pick limits; elsewhere it would be an entry
+ * that no rule matches. `otherPaths` are other ways in which a router may read the path: each reading gets descriptors.
  */
 export function requestDescriptors(
   domain: DescribedDomain,
@@ -34,7 +34,7 @@ export function requestDescriptors(
   return descriptorsOf(domain, caller, ways)
 }
 
-/** callerDescriptors says whom a reset is about. */
+/** Returns the descriptors of a caller to reset. */
 export function callerDescriptors(domain: DescribedDomain, caller: Caller): readonly Descriptor[] {
   return descriptorsOf(domain, caller, ALONE)
 }

@@ -7,38 +7,38 @@ import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Claims, TokenVerifier } from '../identity/claims.ts'
 import { jwtVerifier } from '../identity/jwt-verifier.ts'
-import { guarded, type TellError } from './guarded.ts'
+import { guarded, type ReportError } from './guarded.ts'
 import {
   type Caller,
   type CallerKeyOptions,
+  type FromRequest,
   IDENTITY_FORMS,
   type IdentityOptions,
-  type Tell,
 } from './identity-options.ts'
 import type { Sender } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 
-export type { Caller, CallerKeyOptions, IdentityOptions, Tell } from './identity-options.ts'
+export type { Caller, CallerKeyOptions, FromRequest, IdentityOptions } from './identity-options.ts'
 
 /**
- * CallerFinder finds out who is calling, at once where nothing needs a promise. What an app's functions do wrong, it tells;
- * the caller is then known by whatever else is known of it, and by the address in the end.
+ * Finds out who is calling, synchronously where nothing needs a promise. Reports errors of an app's functions; the
+ * caller is then identified by the remaining parts, and finally by the address.
  */
 export class CallerFinder<R> {
   readonly #reader: RequestReader<R>
   readonly #options: IdentityOptions<R>
   readonly #apiKey: CallerKeyOptions<R> | undefined
-  readonly #tell: TellError
+  readonly #report: ReportError
   readonly #trust: ProxyTrust | undefined
   readonly #verifier: TokenVerifier | undefined
   readonly #isPlain: boolean
 
-  constructor(options: IdentityOptions<R>, reader: RequestReader<R>, tell: TellError = () => {}) {
+  constructor(options: IdentityOptions<R>, reader: RequestReader<R>, report: ReportError = () => {}) {
     checkOptions(options, IDENTITY_FORMS, 'identity.')
     const { apiKey = false, jwt, trustedProxies, forwardedHeader } = options
     this.#reader = reader
     this.#options = options
-    this.#tell = tell
+    this.#report = report
     this.#apiKey = apiKey === false ? undefined : apiKey === true ? {} : apiKey
     if (trustedProxies !== undefined) {
       this.#trust = new ProxyTrust({ trustedProxies, ...(forwardedHeader && { forwardedHeader }) })
@@ -47,7 +47,7 @@ export class CallerFinder<R> {
     this.#isPlain = !this.#verifier && !options.user && !options.tenant && !options.tier
   }
 
-  /** Whether keys are believed that nobody has checked. */
+  /** Whether keys are accepted without verification. */
   get believesKeys(): boolean {
     return this.#apiKey !== undefined && this.#apiKey.verify === undefined
   }
@@ -59,7 +59,7 @@ export class CallerFinder<R> {
     return andThen(keys, (good) => andThen(this.#named(request), (named) => callerOf(ip, good, named)))
   }
 
-  /** sender is where a request comes from, by the proxies that are trusted here. */
+  /** Returns where a request comes from, by the proxies that are trusted here. */
   sender(request: R): Sender {
     try {
       const ip = this.#address(request)
@@ -67,7 +67,7 @@ export class CallerFinder<R> {
       const isFromProxy = peer !== undefined && this.#trust?.trusts(peer) === true
       return { ip, isFromProxy, isInside: ip !== undefined && this.#trust?.knows(ip) === true }
     } catch (error) {
-      this.#tell(error)
+      this.#report(error)
       return { ip: undefined, isFromProxy: false, isInside: false }
     }
   }
@@ -82,8 +82,8 @@ export class CallerFinder<R> {
       const address = this.#address(request)
       return address === undefined ? undefined : ipKey(address, this.#options)
     } catch (error) {
-      // Those whose address nobody knows share a budget.
-      this.#tell(error)
+      // Callers without a known address share a budget.
+      this.#report(error)
       return undefined
     }
   }
@@ -106,13 +106,13 @@ export class CallerFinder<R> {
     if (this.#isPlain) return NOTHING
     const { claims: names = {}, user, tenant, tier } = this.#options
     return andThen(this.#claims(request), (claims) => {
-      const told = (tell: Tell<R, string | undefined> | undefined, claim: string | undefined) =>
-        andThen(tell && this.#guarded(() => andThen(tell(request), keyText)), (said) => {
+      const claimOf = (find: FromRequest<R, string | undefined> | undefined, claim: string | undefined) =>
+        andThen(find && this.#guarded(() => andThen(find(request), keyText)), (said) => {
           return said ?? textOf(claim === undefined ? undefined : claims?.[claim])
         })
-      return andThen(told(user, names.user ?? 'sub'), (userText) =>
-        andThen(told(tenant, names.tenant), (tenantText) =>
-          andThen(told(tier, names.tier), (tierText) => ({ user: userText, tenant: tenantText, tier: tierText })),
+      return andThen(claimOf(user, names.user ?? 'sub'), (userText) =>
+        andThen(claimOf(tenant, names.tenant), (tenantText) =>
+          andThen(claimOf(tier, names.tier), (tierText) => ({ user: userText, tenant: tenantText, tier: tierText })),
         ),
       )
     })
@@ -123,9 +123,9 @@ export class CallerFinder<R> {
     return token === undefined ? undefined : this.#guarded(() => this.#verifier?.verify(token))
   }
 
-  /** #guarded asks the app, and takes a failure for no answer. */
+  /** Asks the app, and takes a failure for no answer. */
   #guarded<T>(ask: () => MaybePromise<T | undefined>): MaybePromise<T | undefined> {
-    return guarded<T | undefined>(ask, (error) => void this.#tell(error))
+    return guarded<T | undefined>(ask, (error) => void this.#report(error))
   }
 }
 
@@ -140,7 +140,7 @@ function callerOf(ip: string | undefined, keys: readonly string[], { user, tenan
 }
 
 /**
- * keyText returns what a function of the app's said: text, or undefined for nothing. Apps without types say numbers, too;
+ * Returns what a function of the app's said: text, or undefined for nothing. Apps without types say numbers, too;
  * anything else is a mistake, and would make one caller of many.
  */
 export function keyText(value: unknown): string | undefined {

@@ -2,22 +2,25 @@ import type { PlannedCharge } from '../engine/charge.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
 
-/** A ResetCaller is a caller to forget. `key` is what a function of the app's would have said. */
+/** A caller to forget. `key` is what a function of the app's would have said. */
 export interface ResetCaller extends Caller {
   readonly key?: string
 }
 
 /** A ChargePlanner says what the requests of a caller who is known are charged to. */
 export interface ChargePlanner<R> {
-  /** plan returns undefined where nobody can say what a request is charged to. It never throws over an app's functions. */
+  /**
+   * Returns the charges of a request; undefined where they cannot be determined. Errors of an app's functions never
+   * make it throw.
+   */
   plan(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[] | undefined>
   /** Whether API keys have budgets. */
   readonly countsKeys: boolean
-  /** Whether addresses have budgets, or everybody one: that limits those who make up a key for each request. */
+  /** Whether addresses have budgets, or all callers one: that limits callers that invent a key for each request. */
   readonly isNet: boolean
-  /** planReset says which counters a caller has. */
+  /** Returns which counters a caller has. */
   planReset(caller: ResetCaller): readonly PlannedCharge[]
-  /** scopeOf says whose budget a charge takes, as it may be shown: no secret, and nothing long. */
+  /** Returns whose budget a charge takes, as it may be shown: no secret, and nothing long. */
   scopeOf(charge: PlannedCharge): string | undefined
   close(): void
 }

@@ -10,8 +10,8 @@ interface Limited {
 }
 
 /**
- * mergeFields sets the fields of an answer. Where another middleware has set some, all policies are listed, the tightest
- * first, and the legacy fields tell of that one.
+ * Sets the fields of an answer. Where another middleware has set some, all policies are listed, the tightest first, and
+ * the legacy fields describe that one.
  */
 export function mergeFields<T extends object>(
   answer: T,

@@ -26,7 +26,7 @@ import type { RuleOptions } from './rule-planner.ts'
 import { SHED_FORMS, type ShedOptions } from './shed-options.ts'
 import { SpecRules } from './spec-rules.ts'
 
-/** GateOptions are the options of every middleware. One limit, or `limits`, or `rules`. */
+/** The options of every middleware. One limit, or `limits`, or `rules`. */
 export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptions<R>>, StoreOptions, Observed {
   /** Several limits; a request passes when all of them admit it, and is charged to all of them or to none. */
   readonly limits?: readonly LimitSpec<R>[]
@@ -38,8 +38,8 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly skip?: (request: R) => MaybePromise<boolean>
   /**
    * When what a request took is given back: after a failure (a status of 400 and above), after a success, or as a
-   * function of the status says, which gets undefined for a client that left before the answer: whoever gives back then
-   * has no limit for those who leave while handlers work on. Default: never.
+   * function of the status decides, which gets undefined for a client that left before the answer: giving back then
+   * means that clients that leave while handlers work have no limit. Default: never.
    */
   readonly refund?: 'failure' | 'success' | ((status: number | undefined, request: R) => boolean)
   /**
@@ -54,11 +54,11 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly priorityHeader?: PriorityHeaderOptions | string
   /** Which fields are sent. Default: the current ones, the legacy ones and Retry-After. */
   readonly headers?: FieldSettings | boolean
-  /** Told what went wrong inside of the limiter; requests go on as `onStoreFailure` says. Default: a process warning. */
+  /** Called with errors inside the limiter; requests continue as `onStoreFailure` says. Default: a process warning. */
   readonly onError?: (error: unknown) => void
 }
 
-/** STORE_OPTIONS are the names of the options about where counters live. */
+/** Returns the names of the options about where counters live. */
 export const STORE_OPTIONS = Object.keys(STORE_FORMS) as readonly (keyof StoreOptions)[]
 const ROUTING_FORMS: FormsOf<Routing> = { caseSensitive: BOOLEAN, strict: BOOLEAN }
 const FALSE: Form = { expected: 'false', is: (value) => value === false }
@@ -70,7 +70,7 @@ const HEADER_FORMS: FormsOf<FieldSettings> = {
   random: FUNCTION,
 }
 
-/** GATE_FORMS are the forms of GateOptions. What `identity` and rules are, is checked where they are read. */
+/** The forms of GateOptions. What `identity` and rules are, is checked where they are read. */
 export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   ...SPEC_FORMS,
   ...STORE_FORMS,
@@ -94,7 +94,7 @@ export function hasRules<R>(options: GateOptions<R>): options is GateOptions<R> 
   return options.rules !== undefined
 }
 
-/** limitsOf returns the limits that options have. Given among a middleware's options, a limit's cost is the middleware's. */
+/** Returns the limits that options have. Given among a middleware's options, a limit's cost is the middleware's. */
 export function limitsOf<R>(options: GateOptions<R>): readonly LimitSpec<R>[] {
   return (options.limits ?? [options as LimitSpec<R>]).map((spec) => {
     const entries = [...COUNTING_OPTIONS, ...SPEC_OPTIONS].map((name) => [name, spec[name]] as const)
@@ -102,7 +102,7 @@ export function limitsOf<R>(options: GateOptions<R>): readonly LimitSpec<R>[] {
   })
 }
 
-/** checkGateOptions refuses options that there are not, wrong values, and options that would have no effect. */
+/** Refuses options that there are not, wrong values, and options that would have no effect. */
 export function checkGateOptions<R>(options: GateOptions<R>): void {
   checkOptions(options, GATE_FORMS)
   checkFamily(options)
@@ -111,7 +111,7 @@ export function checkGateOptions<R>(options: GateOptions<R>): void {
   if (priorityHeader !== undefined && shed === false) throw needs('priorityHeader', 'shed')
 }
 
-/** checkOwnOptions checks the options of a part of an app, before there is a gate: who is calling, others may say. */
+/** Checks the options of a part of an app, before there is a gate: who is calling, others may say. */
 export function checkOwnOptions<R>(options: GateOptions<R>): void {
   checkOptions(options, GATE_FORMS)
   checkFamily(options)
@@ -122,19 +122,19 @@ function checkSpecs<R>(specs: readonly LimitSpec<R>[]): void {
   for (const [i, spec] of specs.entries()) new SpecRules(spec, specs.length === 1 ? '' : `limits[${i}].`)
 }
 
-/** checkIdentity refuses limits for what nobody tells of a caller. */
+/** Rejects limits by a part of the caller that no option provides. */
 function checkIdentity<R>(options: GateOptions<R>): void {
   const { identity = {} } = options
   if (identity.claims !== undefined && identity.jwt === undefined) throw needs('identity.claims', 'identity.jwt')
   for (const [i, { limit, by }] of (options.limits ?? [options]).entries()) {
     const at = options.limits === undefined ? '' : `limits[${i}].`
-    if (isTiers(limit) && !isTold(identity, 'tier')) throw needs(`${at}limit by tier`, told('tier'))
-    const lost = typeof by === 'function' ? undefined : [by ?? []].flat().find((each) => !isTold(identity, each))
-    if (lost !== undefined) throw needs(`${at}by: '${lost}'`, told(lost))
+    if (isTiers(limit) && !isConfigured(identity, 'tier')) throw needs(`${at}limit by tier`, requirementOf('tier'))
+    const lost = typeof by === 'function' ? undefined : [by ?? []].flat().find((each) => !isConfigured(identity, each))
+    if (lost !== undefined) throw needs(`${at}by: '${lost}'`, requirementOf(lost))
   }
 }
 
-/** checkFamily refuses a mixture of limit, limits and rules, and what belongs to one of them without it. */
+/** Refuses a mixture of limit, limits and rules, and what belongs to one of them without it. */
 function checkFamily<R>(options: GateOptions<R>): void {
   const given = (['limit', 'limits', 'rules'] as const).filter((option) => options[option] !== undefined)
   if (given.length !== 1) {
@@ -154,19 +154,19 @@ function checkFamily<R>(options: GateOptions<R>): void {
   if (options.rules === undefined && ofRules !== undefined) throw needs(ofRules, 'rules')
 }
 
-/** isTold says whether options tell who a caller is: of those that nobody tells, all would be counted by address. */
-function isTold<R>({ apiKey, jwt, claims, ...by }: IdentityOptions<R>, kind: By | 'tier'): boolean {
+/** Whether options provide a part of the caller: without it, all callers would be counted by address. */
+function isConfigured<R>({ apiKey, jwt, claims, ...by }: IdentityOptions<R>, kind: By | 'tier'): boolean {
   if (kind === 'ip' || kind === 'everyone') return true
   if (kind === 'api_key') return apiKey !== undefined && apiKey !== false
   return by[kind] !== undefined || (jwt !== undefined && (kind === 'user' || claims?.[kind] !== undefined))
 }
 
-/** isTiers says whether an amount is by tier. One without any is refused elsewhere. */
+/** Returns whether an amount is by tier. One without any is refused elsewhere. */
 function isTiers(limit: unknown): boolean {
   return typeof limit === 'object' && limit !== null && Object.keys(limit).length > 0
 }
 
-function told(kind: By | 'tier'): string {
+function requirementOf(kind: By | 'tier'): string {
   if (kind === 'api_key') return 'identity.apiKey'
   return `identity.${kind}, or ${kind === 'user' ? 'identity.jwt' : `identity.jwt and identity.claims.${kind}`}`
 }
@@ -175,7 +175,7 @@ function needs(what: string, needed: string): SluiceError {
   return new SluiceError('GATE_OPTIONS_INVALID', what, `requires ${needed}`)
 }
 
-/** fieldSettings spells `headers`: false still says when to come back. */
+/** Completes `headers`: false still sends Retry-After. */
 export function fieldSettings(headers: FieldSettings | boolean): FieldSettings {
   if (headers === false) return { random: Math.random, standard: false, legacy: false }
   return { random: Math.random, ...(headers === true ? {} : headers) }

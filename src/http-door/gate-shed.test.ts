@@ -18,7 +18,7 @@ describe('a gate that sheds', () => {
     expect(gate.refusal(passes[7], { ip }, 2).status).toBe(503)
   })
 
-  it('charges nobody for what it sheds', () => {
+  it('charges no one for what it sheds', () => {
     const { enter, clock } = shedding({ capacity: 1, reserved: 0 })
     for (let i = 0; i < 50; i++) enter()
     clock.now += 3_000
@@ -49,7 +49,7 @@ descriptors:
       },
     ],
     ['says nonsense', () => 'highest' as never],
-  ])("goes by the method where the app's function %s, and tells", (_, priority) => {
+  ])("uses the method where the app's function %s, and reports that", (_, priority) => {
     const { enter, errors } = shedding({ capacity: 1, reserved: 0, priority })
     expect([enter().allowed, enter().allowed]).toEqual([true, false])
     expect(errors).toHaveLength(2)
@@ -70,7 +70,7 @@ descriptors:
     }
     const byNetwork = { priorityHeader: { name: 'X-Priority', from: ['10.0.0.0/8'] } } as const
 
-    it('believes callers of the networks that it names, and nobody else', () => {
+    it('believes callers of the networks that it names, and no one else', () => {
       const said = (from: string, value: string) => isNeverShed(byNetwork, { ip: from, headers: header(value) })
       expect([said('10.1.2.3', 'critical'), said('10.1.2.3', ' Critical '), said('10.1.2.3', '0')]).toEqual([
         true,
@@ -136,7 +136,7 @@ descriptors:
     })
   })
 
-  it('sees requests under way until they ended, and sheds reads before writes', async () => {
+  it('sees requests in flight until they ended, and sheds reads before writes', async () => {
     const { enter, gate } = shedding({ inFlight: 10, after: '1ms', over: '1ms' })
     const writes = Array.from({ length: 8 }, () => enter({ ip, method: 'POST' }))
     expect(writes.every(({ isOpen }) => isOpen)).toBe(true)

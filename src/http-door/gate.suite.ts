@@ -3,7 +3,7 @@ import { Gate, type GateOptions, type Pass } from './gate.ts'
 import { targetPath } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
 
-/** A SimpleRequest is a request without a framework. */
+/** A request without a framework. */
 export interface SimpleRequest {
   readonly ip?: string | undefined
   readonly headers?: Readonly<Record<string, string>>
@@ -29,7 +29,7 @@ export class TestClock implements Clock {
   }
 }
 
-/** gateOf makes a gate in memory, on a clock of the test's. */
+/** Makes a gate in memory, on a clock of the test's. */
 export function gateOf(options: GateOptions<SimpleRequest>): {
   gate: Gate<SimpleRequest>
   clock: TestClock
@@ -47,7 +47,7 @@ export function gateOf(options: GateOptions<SimpleRequest>): {
   return { gate, clock, errors, enter }
 }
 
-/** fieldsOf reads what a gate would send, as an object. */
+/** Reads what a gate would send, as an object. */
 export function fieldsOf(gate: Gate<SimpleRequest>, pass: Pass): Record<string, string> {
   const { names, values, length } = gate.fields(pass)
   return Object.fromEntries(Array.from({ length }, (_, i) => [names[i], values[i]]))

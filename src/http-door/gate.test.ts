@@ -71,7 +71,7 @@ describe('a gate with one limit', () => {
     expect(enter({ ip: 'not an address' }).allowed).toBe(false)
   })
 
-  it('tells callers apart by what a function says, whatever that is, and repeats nothing long', async () => {
+  it('distinguishes callers by what a function says, whatever that is, and repeats nothing long', async () => {
     const keys = ['__proto__', 'constructor', 'a|b=c', 'a|b', '{1}', '\r\nSet-Cookie: a', '', 'x'.repeat(1_000_000)]
     const { gate, enter } = gateOf({ limit: 1, window: '1m', by: ({ url }) => url })
     expect(keys.map((url) => enter({ url }).allowed)).toEqual(keys.map(() => true))
@@ -95,8 +95,12 @@ describe('a gate with one limit', () => {
     const ask = (url: string): boolean => enter({ ...FROM_A, url }).allowed
     expect([ask('/7'), ask('/big'), ask('/null'), ask('/none')]).toEqual([true, false, true, false])
     expect(errors).toEqual([])
-    const { enter: other, errors: told } = gateOf({ limit: 1, window: '1m', identity: { user: () => ({}) as string } })
-    expect([other().allowed, told]).toEqual([true, [expect.objectContaining({ code: 'KEY_INVALID' })]])
+    const { enter: other, errors: received } = gateOf({
+      limit: 1,
+      window: '1m',
+      identity: { user: () => ({}) as string },
+    })
+    expect([other().allowed, received]).toEqual([true, [expect.objectContaining({ code: 'KEY_INVALID' })]])
     expect(other().allowed).toBe(false)
   })
 
@@ -287,7 +291,7 @@ describe('functions of the app that fail or return nonsense', () => {
     ['cost that says NaN', { cost: said(Number.NaN) }],
     ['cost below 0', { cost: said(-9) }],
     ['cost as text', { cost: said('0') }],
-  ])('are told, and the request is counted by address: %s', async (_, options) => {
+  ])('are reported, and the request is counted by address: %s', async (_, options) => {
     expect(await open(options)).toEqual([[true, true, false], 3])
   })
 
@@ -312,7 +316,7 @@ describe('functions of the app that fail or return nonsense', () => {
     expect(countOther('192.0.2.2')).toBe(2)
   })
 
-  it('take the least tier for one that cannot be told', () => {
+  it('use the least tier where the tier is unknown', () => {
     const { enter, errors } = gateOf({ limit: { free: 1, pro: 9 }, window: '1m', identity: { tier: broken } })
     expect([enter().allowed, enter().allowed, errors.length]).toEqual([true, false, 2])
   })
@@ -332,12 +336,12 @@ describe('functions of the app that fail or return nonsense', () => {
     expect(errors).toEqual([])
   })
 
-  it('are not made worse by whoever listens for them', () => {
+  it('are not made worse by their listeners', () => {
     const { enter } = gateOf({ limit: 1, window: '1m', cost: broken, onError: broken })
     expect([enter().allowed, enter().allowed]).toEqual([true, false])
   })
 
-  it('leave those whose address cannot be told one budget', async () => {
+  it('leave callers with an unknown address one budget', async () => {
     const errors: unknown[] = []
     const reader = { ...simpleReader, address: broken, route: broken }
     const rules = 'domain: d\ndescriptors:\n  - key: path\n    rate_limit: { unit: hour, requests_per_unit: 1 }\n'
@@ -364,7 +368,7 @@ describe('descriptors of the app that fail or are nonsense', () => {
     }
   })
 
-  it('refuse it where no rule is about those: nobody can say what it is to be counted by', () => {
+  it('refuse it where no rule is about those: no one can say what it is to be counted by', () => {
     const { gate, enter, errors } = gateOf({ rules: rules('team'), descriptors: broken })
     const pass = enter(FROM_A)
     const { status, body } = gate.refusal(pass, FROM_A, 1)
@@ -402,7 +406,7 @@ describe('several API keys in one request', () => {
   })
   const one = (key: string): SimpleRequest => ({ ip: '203.0.113.7', headers: { authorization: `Bearer ${key}` } })
 
-  it('are all charged: nobody knows here which of them the app goes by', () => {
+  it('are all charged: no one knows here which of them the app goes by', () => {
     const { enter } = gateOf({ limit: 2, window: '1m', identity: { apiKey: true } })
     expect([1, 2, 3, 4].map((i) => enter(both(`made-up-${i}`, 'good')).allowed)).toEqual([true, true, false, false])
     expect([enter(one('good')).allowed, enter(one('other')).allowed]).toEqual([false, true])
@@ -417,7 +421,7 @@ describe('several API keys in one request', () => {
     expect([enter(both('a', 'good')).allowed, enter(both('b', 'good')).allowed]).toEqual([true, false])
   })
 
-  it('count only if they are good, where somebody can say so', async () => {
+  it('count only if they are valid, where that can be checked', async () => {
     for (const isAsync of [false, true]) {
       const verify = (key: string): boolean => (isAsync ? Promise.resolve(key === 'good') : key === 'good') as boolean
       const { gate } = gateOf({ limit: 1, window: '1m', identity: { apiKey: { verify } } })
@@ -450,7 +454,7 @@ describe('several API keys in one request', () => {
       return texts.length
     }
 
-    it('once where nobody checks them, and no limit counts addresses', async () => {
+    it('once where no one checks them, and no limit counts addresses', async () => {
       expect(await warned({ ...own, identity })).toBe(1)
       expect(await warned({ rules: rules('api_key'), identity })).toBe(1)
     })
@@ -472,7 +476,7 @@ describe('a store that breaks its promise', () => {
     },
   }
 
-  it('lets the request through, and that is told', () => {
+  it('lets the request through, and reports that', () => {
     const { gate, errors, enter } = gateOf({ limit: 1, window: '1m', clock: broken })
     const pass = enter()
     expect([pass.allowed, fieldsOf(gate, pass), errors]).toEqual([true, {}, [new Error('broken')]])

@@ -5,23 +5,23 @@
  *   const gate = new Gate(options, reader)        // options: GateOptions<R>, checked here; throws a SluiceError
  *   const pass = gate.enter(request)              // a Pass, or a promise of one. Never throws, never rejects
  *   const fields = gate.fields(pass)              // names[i], values[i] for i < length, filled again for the next request:
- *                                                 // write them at once, and keep fields.retryAfterSeconds
+ *                                                 // write them immediately, and keep fields.retryAfterSeconds
  *   if (!pass.allowed) gate.refusal(pass, request, retryAfterSeconds)
  *                                                 // status, contentType, body, headers: send them, with no-store
- *   else if (pass.delayMs > 0) …                  // leaky_bucket: go on only after this long
+ *   else if (pass.delayMs > 0) …                  // leaky_bucket: continue only after this long
  *   if (pass.isOpen) gate.left(pass)              // when the client left before the answer. It may refund
- *   if (pass.isOpen) gate.end(pass, status)       // when nobody works on the request any more: the status of the answer,
- *                                                 // undefined if nobody got it. The first call counts. It refunds and
+ *   if (pass.isOpen) gate.end(pass, status)       // when the handler has ended: the status of the answer,
+ *                                                 // undefined if the client did not get it. The first call counts. It refunds and
  *                                                 // releases
  *   gate.reset({ ip: … }), gate.close()
  *
  * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, AnswerWatch. Requests that are skipped, and those
  * that the limiter could not decide about (see `onError`), get a Pass that is allowed and has no fields.
  *
- * Libraries that people come from count differently: hits in a window that begins with the first one, in a store of the
- * user's choice. hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and
- * decisionOf for a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as
- * everything else. GATE_FORMS has the form of every option.
+ * Other libraries count differently: hits in a window that begins with the first one, in a store of the user's choice.
+ * hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and decisionOf for a
+ * FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as everything else.
+ * GATE_FORMS has the form of every option.
  */
 
 import { type Decision, UNLIMITED, undecided } from '../core/combine.ts'
@@ -52,17 +52,17 @@ import { warnOnce } from './warn-once.ts'
 
 export { checkOwnOptions, GATE_FORMS, type GateOptions } from './gate-options.ts'
 
-/** A Pass is what a Gate says about one request. */
+/** What a Gate says about one request. */
 export class Pass {
   readonly allowed: boolean
   readonly decision: Decision
   /** When it was decided. */
   readonly atMs = Date.now()
-  /** Undefined where nobody was asked who is calling: the request was skipped, or that failed. */
+  /** Undefined where the caller was not determined: the request was skipped, or finding the caller failed. */
   readonly caller: Caller | undefined
   readonly #held: HeldCharges | undefined
   readonly #isRefunded: ((status: number | undefined) => boolean) | undefined
-  /** Told when nobody works on the request any more. */
+  /** Called when the handler no longer works on the request. */
   readonly #ended: (() => void) | undefined
   readonly #planner: Pick<ChargePlanner<never>, 'scopeOf'> | undefined
   #isConcluded = false
@@ -97,16 +97,16 @@ export class Pass {
     return this.decision.delayMs
   }
 
-  /** isOpen says whether somebody has to say how the request ended. */
+  /** Whether the end of the request must still be reported. */
   get isOpen(): boolean {
     if (this.#ended !== undefined) return true
     return this.#held !== undefined && (this.#held.isHolding || this.#isRefunded !== undefined)
   }
 
   /**
-   * settle takes what a request has cost in the end, where `cost` was an estimate: what was too much is given back, what was
-   * too little is charged, whether it fits or not; debt is one whole budget at the most. It returns undefined where there is
-   * nothing to do: the request was refused, given back already, decided without the store, or cost what was charged.
+   * Settles a request whose `cost` was an estimate: the excess is given back, the rest is charged, whether it fits or
+   * not; debt is at most one whole budget. Returns undefined where there is nothing to do: the request was refused,
+   * already given back, decided without the store, or cost what was charged.
    */
   async settle(cost: number): Promise<Decision | undefined> {
     const actual = sensibleCost(cost)
@@ -114,7 +114,7 @@ export class Pass {
   }
 
   /**
-   * leave settles the budget of a client who left before the answer. Places are kept: the handler may still work. They are
+   * Settles the budget of a client who left before the answer. Places are kept: the handler may still work. They are
    * renewed no longer: many a handler ends without a word when its client has left.
    */
   leave(): MaybePromise<void> {
@@ -122,7 +122,9 @@ export class Pass {
     return this.#conclude(undefined)
   }
 
-  /** end gives back what is to be given back. The first call counts; undefined is an answer that nobody got. */
+  /**
+   * Gives back what must be given back. Only the first call counts; undefined is an answer that the client did not get.
+   */
   end(status: number | undefined): MaybePromise<void> {
     if (this.#isEnded) return undefined
     this.#isEnded = true
@@ -137,7 +139,7 @@ export class Pass {
   }
 }
 
-/** A Gate lets requests in, or not. */
+/** Lets requests in, or not. */
 export class Gate<R> {
   readonly #reader: RequestReader<R>
   readonly #finder: CallerFinder<R>
@@ -151,7 +153,7 @@ export class Gate<R> {
   readonly #onError: (error: unknown) => void
   readonly #failsClosed: boolean
   readonly #shedding: GateShedder<R> | undefined
-  /** Whether it is still to be seen that something limits those who make up keys. */
+  /** Whether it must still be checked that callers that invent keys are limited. */
   #isUnwary: boolean
 
   constructor(options: GateOptions<R>, reader: RequestReader<R>) {
@@ -159,8 +161,8 @@ export class Gate<R> {
     const { identity = {}, skip, refund, headers = true, onError = warn, cost = 1, priorityHeader } = options
     this.#options = options
     this.#reader = reader
-    const tell = (error: unknown): void => this.#tell(error)
-    this.#finder = new CallerFinder(identity, reader, tell)
+    const report = (error: unknown): void => this.#report(error)
+    this.#finder = new CallerFinder(identity, reader, report)
     this.#renderer = new FieldRenderer(fieldSettings(headers))
     this.#skip = skip
     this.#refund = refund
@@ -173,12 +175,12 @@ export class Gate<R> {
     const { keys } = this.#open
     const { shed = false } = options
     this.#shedding =
-      shed === false ? undefined : new GateShedder(shed, { keys, reader, finder: this.#finder, header, tell })
+      shed === false ? undefined : new GateShedder(shed, { keys, reader, finder: this.#finder, header, report })
     this.#decider = this.#newDecider()
     try {
       this.#planner = hasRules(options)
-        ? new RulePlanner(options, reader, cost, keys, tell)
-        : new LimitPlanner(specs, cost, this.#open, tell)
+        ? new RulePlanner(options, reader, cost, keys, report)
+        : new LimitPlanner(specs, cost, this.#open, report)
     } catch (error) {
       this.#shedding?.shedder.close()
       void this.#open.close()
@@ -188,7 +190,7 @@ export class Gate<R> {
     hasNet ||= this.#planner.isNet
   }
 
-  /** enter decides about a request. It never throws and never rejects. */
+  /** Decides about a request. It never throws and never rejects. */
   enter(request: R): MaybePromise<Pass> {
     if (this.#isUnwary) {
       this.#isUnwary = false
@@ -202,12 +204,12 @@ export class Gate<R> {
     }
   }
 
-  /** fields renders what is known of the budget, into a list that the next call fills again. */
+  /** Renders what is known of the budget into a list that the next call reuses. */
   fields({ decision, atMs }: Pass): FieldList {
     return this.#renderer.render(decision, atMs)
   }
 
-  /** refusal renders the answer to a request that was refused. `fields` is what Gate.fields returned for it. */
+  /** Renders the answer to a request that was refused. `fields` is what Gate.fields returned for it. */
   refusal(pass: Pass, request: R, retryAfterSeconds: number | undefined): Refusal {
     return refusalOf(pass.decision, retryAfterSeconds, {
       method: this.#reader.method(request),
@@ -217,27 +219,27 @@ export class Gate<R> {
     })
   }
 
-  /** left tells a Pass that its client left before the answer. It never throws and never rejects. */
+  /** Tells a Pass that its client left before the answer. Never throws or rejects. */
   left(pass: Pass): void {
     this.#guard(() => pass.leave())
   }
 
-  /** end tells a Pass that nobody works on its request any more. It never throws and never rejects. */
+  /** Tells a Pass that the handler has ended. Never throws or rejects. */
   end(pass: Pass, status: number | undefined): void {
     this.#guard(() => pass.end(status))
   }
 
-  /** endingOf is who is to be told how a request ends. */
+  /** Returns what must be notified of how a request ends. */
   endingOf(pass: Pass): Ending {
     return { left: () => this.left(pass), ended: (status) => this.end(pass, status) }
   }
 
-  /** reset gives a caller the whole budget again. */
+  /** Gives a caller the whole budget again. */
   async reset(caller: Partial<ResetCaller>): Promise<void> {
-    await this.#decider.reset(this.#planner.planReset({ ...NOBODY, ...caller }))
+    await this.#decider.reset(this.#planner.planReset({ ...ANONYMOUS, ...caller }))
   }
 
-  /** resetAll gives all callers the whole budget again, for instance between tests. Only a store in memory can. */
+  /** Gives all callers the whole budget again, for instance between tests. Only a store in memory can. */
   async resetAll(): Promise<void> {
     if (this.#open.memory === undefined) {
       throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters are in Redis')
@@ -246,23 +248,23 @@ export class Gate<R> {
     this.#decider = this.#newDecider()
   }
 
-  /** close lets go of the store and of watched rules. */
+  /** Closes the store and stops watching rules. */
   async close(): Promise<void> {
     this.#planner.close()
     this.#shedding?.shedder.close()
     await this.#open.close()
   }
 
-  /** #unlessSkipped counts what the app does not say it would skip: nothing but true does. */
+  /** Counts what the app does not say it would skip: nothing but true does. */
   #unlessSkipped(request: R, skip: NonNullable<GateOptions<R>['skip']>): MaybePromise<Pass> {
     const skipped = guarded<unknown>(
       () => skip(request),
-      (error) => void this.#tell(error),
+      (error) => void this.#report(error),
     )
     return andThen(skipped, (isSkipped) => {
       if (isSkipped === true) return SKIPPED
       if (isSkipped)
-        this.#tell(new SluiceError('GATE_OPTIONS_INVALID', 'skip', `${got(isSkipped)}, expected a boolean`))
+        this.#report(new SluiceError('GATE_OPTIONS_INVALID', 'skip', `${got(isSkipped)}, expected a boolean`))
       return this.#decide(request)
     })
   }
@@ -294,7 +296,7 @@ export class Gate<R> {
     return new Pass(decision, held, caller, this.#refundOf(request), ended, this.#planner)
   }
 
-  /** #begin tells the shedder of a request that goes on, and returns what to call when it ended. */
+  /** Reports a request to the shedder, and returns what to call when it has ended. */
   #begin(): (() => void) | undefined {
     const shedder = this.#shedding?.shedder
     if (shedder?.watchesRequests !== true) return undefined
@@ -319,20 +321,20 @@ export class Gate<R> {
 
   /** #failed is for what should not happen: a store that breaks its promise. Nothing that a client sends leads here. */
   #failed(error: unknown): Pass {
-    this.#tell(error)
+    this.#report(error)
     return this.#failsClosed ? CLOSED : SKIPPED
   }
 
   #guard(work: () => MaybePromise<void>): void {
     try {
       const done = work()
-      if (done instanceof Promise) done.catch((error: unknown) => this.#tell(error))
+      if (done instanceof Promise) done.catch((error: unknown) => this.#report(error))
     } catch (error) {
-      this.#tell(error)
+      this.#report(error)
     }
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     try {
       this.#onError(error)
     } catch {
@@ -341,11 +343,13 @@ export class Gate<R> {
   }
 }
 
-/** A client that leaves is no failure: whoever leaves early would have no limit, while handlers work on. */
+/**
+ * A client that leaves is not a failure: otherwise clients that leave early would have no limit while handlers work on.
+ */
 const isFailure = (status: number | undefined): boolean => status !== undefined && status >= 400
 const isSuccess = (status: number | undefined): boolean => status !== undefined && status < 400
 
-const NOBODY: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
+const ANONYMOUS: Caller = { ip: undefined, apiKey: undefined, user: undefined, tenant: undefined, tier: undefined }
 const SKIPPED = new Pass(UNLIMITED, NOTHING_HELD)
 const CLOSED = new Pass(undecided(1_000), NOTHING_HELD)
 
@@ -358,4 +362,4 @@ function warn(error: unknown): void {
 let hasNet = false
 const KEYS_BELIEVED =
   'identity.apiKey believes every key that a client sends, and no limit counts addresses: who makes up a key for each ' +
-  "request has no limit. Give identity.apiKey.verify, or a limit with by: 'ip' beside."
+  "request has no limit. Give identity.apiKey.verify, or add a limit with by: 'ip'."

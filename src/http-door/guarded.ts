@@ -1,12 +1,12 @@
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 
-/** Tell is told what went wrong. */
-export type TellError = (error: unknown) => void
+/** Receives errors that must not fail a request. */
+export type ReportError = (error: unknown) => void
 
 /**
- * guarded returns what work comes to, and something safe instead where it throws or rejects: what an app's functions do
- * wrong must not let requests pass uncounted.
+ * Returns what work comes to, and something safe instead where it throws or rejects: what an app's functions do wrong
+ * must not let requests pass uncounted.
  */
 export function guarded<T>(work: () => MaybePromise<T>, instead: (error: unknown) => MaybePromise<T>): MaybePromise<T> {
   try {

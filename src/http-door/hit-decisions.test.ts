@@ -7,13 +7,13 @@ const LIMIT: HitLimit = { name: 'default', limit: 5, windowMs: 60_000 }
 
 /** bench decides about hits, and returns what the observer was told. */
 function bench() {
-  const told: PlannedCharge[] = []
-  const decisions = new HitDecisions({ decided: (charges) => told.push(...charges) })
+  const received: PlannedCharge[] = []
+  const decisions = new HitDecisions({ decided: (charges) => received.push(...charges) })
   const hit = (changes: Partial<HitLimit> = {}, key = 'a', hits = 1) => {
     const limit = { ...LIMIT, ...changes }
     return decisions.of(key, limit, hitVerdict(limit.limit, hits, 1_000), decisions.now())
   }
-  return { hit, told }
+  return { hit, received }
 }
 
 describe('HitDecisions', () => {
@@ -26,23 +26,23 @@ describe('HitDecisions', () => {
     ['amount', { limit: 6 }],
     ['window', { windowMs: 30_000 }],
     ['name', { name: 'other' }],
-  ])('tells each hit under its own %s, whichever came before', (_, changes) => {
-    const { hit, told } = bench()
+  ])('reports each hit under its own %s, whichever came before', (_, changes) => {
+    const { hit, received } = bench()
     for (const each of [{}, changes, {}]) hit(each)
-    const seen = told.map(({ rule }) => ({ name: rule.name, limit: rule.limit.max, windowMs: rule.limit.windowMs }))
+    const seen = received.map(({ rule }) => ({ name: rule.name, limit: rule.limit.max, windowMs: rule.limit.windowMs }))
     expect(seen).toEqual([LIMIT, { ...LIMIT, ...changes }, LIMIT])
   })
 
   it('has one rule for all hits of a limit', () => {
-    const { hit, told } = bench()
+    const { hit, received } = bench()
     for (const [limit, key] of [
       [5, 'a'],
       [6, 'a'],
       [5, 'b'],
     ] as const)
       hit({ limit }, key)
-    expect(told[2].rule).toBe(told[0].rule)
-    expect(told.map(({ key, cost, entries }) => [key, cost, entries])).toEqual([
+    expect(received[2].rule).toBe(received[0].rule)
+    expect(received.map(({ key, cost, entries }) => [key, cost, entries])).toEqual([
       ['a', 1, [{ key: 'key', value: 'a' }]],
       ['a', 1, [{ key: 'key', value: 'a' }]],
       ['b', 1, [{ key: 'key', value: 'b' }]],
@@ -54,10 +54,10 @@ describe('HitDecisions', () => {
     [-1, 0],
     [2.5, 2],
     [Number.POSITIVE_INFINITY, 4_294_967_295],
-  ])('tells a limit of %d as %d', (limit, max) => {
-    const { hit, told } = bench()
+  ])('reports a limit of %d as %d', (limit, max) => {
+    const { hit, received } = bench()
     hit({ limit })
-    expect(told[0].rule.limit.max).toBe(max)
+    expect(received[0].rule.limit.max).toBe(max)
   })
 
   it('knows whether anybody listens', () => {

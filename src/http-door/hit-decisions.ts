@@ -11,7 +11,7 @@ import { nearestWindow } from '../stores/hits/hit-window.ts'
 const DOMAIN = 'hits'
 const MAX_RULES = 1_000
 
-/** A HitLimit is what a hit was held against: how many in which window, under which name. */
+/** What a hit was held against: how many in which window, under which name. */
 export interface HitLimit {
   readonly name: string
   readonly limit: number
@@ -19,8 +19,8 @@ export interface HitLimit {
 }
 
 /**
- * HitDecisions concludes what counted hits come to, for libraries that count first and compare afterwards. The limit comes
- * with each hit, and may differ from one to the next; those that were seen are remembered as rules.
+ * Makes decisions of counted hits, for libraries that count first and compare afterwards. The limit comes with each hit
+ * and may differ from one to the next; the limits seen are kept as rules.
  */
 export class HitDecisions {
   readonly #observer: Observer | undefined
@@ -31,17 +31,17 @@ export class HitDecisions {
     this.#observer = observer
   }
 
-  /** Whether anybody listens: whoever needs no decision need not make one otherwise. */
+  /** Whether there is an observer: without one, callers can skip making a decision. */
   get isObserved(): boolean {
     return this.#observer !== undefined
   }
 
-  /** now is when counting begins: what `of` is to be told. It costs nothing where nobody listens. */
+  /** Returns the start time to pass to `of`. Costs nothing without an observer. */
   now(): number {
     return this.isObserved ? performance.now() : 0
   }
 
-  /** of makes the decision about one hit of a key, whose counting began at `startedAt`. */
+  /** Makes the decision about one hit of a key, whose counting began at `startedAt`. */
   of(key: string, limit: HitLimit, verdict: Verdict, startedAt: number): Decision {
     const rule = this.#ruleOf(limit)
     const about = { domain: DOMAIN, entries: [{ key: 'key', value: key }], descriptor: 0 }

@@ -8,10 +8,10 @@ import { CounterStore } from '../stores/hits/counter-store.ts'
 import type { HitStore, Hits } from '../stores/hits/hit-store.ts'
 import { HitDecisions } from './hit-decisions.ts'
 
-/** An About is a function about a request, called as its framework does: with (request, response), or with (context). */
+/** A function about a request, called as its framework does: with (request, response), or with (context). */
 export type About<A extends readonly unknown[], T> = (...about: A) => MaybePromise<T>
 
-/** HitGateOptions is what express-rate-limit and libraries like it know of a limit. A is what their functions are called with. */
+/** What express-rate-limit and libraries like it know of a limit. A is what their functions are called with. */
 export interface HitGateOptions<A extends readonly unknown[]> extends Observed {
   readonly windowMs: number
   readonly limit: number | About<A, number>
@@ -20,7 +20,7 @@ export interface HitGateOptions<A extends readonly unknown[]> extends Observed {
   readonly store: HitStore
 }
 
-/** A Hit is one request that was counted: what these libraries put on the request. */
+/** One request that was counted: what these libraries put on the request. */
 export class Hit {
   readonly limit: number
   /** How many there were in this window, with this one. */
@@ -51,8 +51,8 @@ export class Hit {
 }
 
 /**
- * HitGate counts requests in a HitStore. Unlike a Gate it throws and rejects: what a function or a store of the user's
- * does wrong is for the adapter to handle, as the original library would.
+ * Counts requests in a HitStore. Unlike a Gate it throws and rejects: what a function or a store of the user's does
+ * wrong is for the adapter to handle, as the original library would.
  */
 export class HitGate<A extends readonly unknown[]> {
   readonly #options: HitGateOptions<A>
@@ -64,32 +64,32 @@ export class HitGate<A extends readonly unknown[]> {
     this.#decisions = new HitDecisions(observerOf(options))
   }
 
-  /** key returns whose hit it is, or undefined for a request that is not counted. */
+  /** Returns whose hit it is, or undefined for a request that is not counted. */
   key(...about: A): MaybePromise<string | undefined> {
     const { skip, keyGenerator } = this.#options
     return andThen(skip(...about), (isSkipped) => (isSkipped ? undefined : andThen(keyGenerator(...about), String)))
   }
 
-  /** count counts a hit of a key. */
+  /** Counts a hit of a key. */
   count(key: string, ...about: A): MaybePromise<Hit> {
     const { store, limit } = this.#options
     const startedAt = this.#decisions.now()
     return andThen(store.increment(key), (hits) =>
       andThen(typeof limit === 'function' ? limit(...about) : limit, (given) => {
         const most = numberOr(given, DEFAULT_LIMIT)
-        // A limit that is always the same, the store knows by itself.
+        // A fixed limit is known to the store.
         if (hits.totalHits > most && typeof limit === 'function' && store instanceof CounterStore) store.hold(key)
         return new Hit(key, hits, most, startedAt)
       }),
     )
   }
 
-  /** Whether anybody listens: whoever needs no decision need not make one otherwise. */
+  /** Whether there is an observer: without one, callers can skip making a decision. */
   get isObserved(): boolean {
     return this.#decisions.isObserved
   }
 
-  /** decisionOf concludes what a hit comes to. `name` is what its limit is called in answers. */
+  /** Concludes what a hit comes to. `name` is what its limit is called in answers. */
   decisionOf(hit: Hit, name: string, nowMs: number): Decision {
     const { windowMs } = this.#options
     const { limit, resetTime } = hit
@@ -106,7 +106,10 @@ export class HitGate<A extends readonly unknown[]> {
 /** What these libraries allow where nothing is said. */
 const DEFAULT_LIMIT = 5
 
-/** numberOr returns a number for what a function of the app's said, as comparing it would: no number admits everybody. */
+/**
+ * Converts the result of an app's function to a number, as a comparison would: anything that is not a number would
+ * admit every request.
+ */
 export function numberOr(given: unknown, otherwise: number): number {
   const number = typeof given === 'object' && given !== null ? Number.NaN : Number(given)
   return Number.isNaN(number) ? otherwise : number

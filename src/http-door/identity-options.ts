@@ -19,7 +19,7 @@ import type { MaybePromise } from '../engine/ports.ts'
 import type { TokenVerifier } from '../identity/claims.ts'
 import type { JwtOptions } from '../identity/jwt-verifier.ts'
 
-/** A Caller is who is calling, as far as a request says so and it was verified. */
+/** Who is calling, as far as a request says so and it was verified. */
 export interface Caller {
   /** The block that the address is in: `203.0.113.7`, `2001:db8::/64`. */
   readonly ip: string | undefined
@@ -31,15 +31,15 @@ export interface Caller {
   readonly tier: string | undefined
 }
 
-/** Tell finds something out about a request. */
-export type Tell<R, T> = (request: R) => MaybePromise<T>
+/** Derives something from a request. */
+export type FromRequest<R, T> = (request: R) => MaybePromise<T>
 
 export interface CallerKeyOptions<R> extends ApiKeyOptions {
   /** Whether a key is good; one that is not is as if there were none. Default: all are believed. */
   readonly verify?: (key: string, request: R) => MaybePromise<boolean>
 }
 
-/** A Claimed is which claims of a token say what. */
+/** Which claims of a token say what. */
 export interface Claimed {
   readonly user?: string
   readonly tenant?: string
@@ -58,12 +58,12 @@ export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOpti
   /** Which claim is the user, the tenant, the tier. Default: `sub` is the user. */
   readonly claims?: Claimed
   /** Who it is by the app's own account, for instance its session. It comes before the token's word. */
-  readonly user?: Tell<R, string | undefined>
-  readonly tenant?: Tell<R, string | undefined>
-  readonly tier?: Tell<R, string | undefined>
+  readonly user?: FromRequest<R, string | undefined>
+  readonly tenant?: FromRequest<R, string | undefined>
+  readonly tier?: FromRequest<R, string | undefined>
 }
 
-/** FALSE is what switches something off that is a text otherwise. */
+/** Returns what switches something off that is a text otherwise. */
 const FALSE: Form = { expected: 'false', is: (value) => value === false }
 const TEXTS = either(TEXT, listOf(TEXT))
 
@@ -95,7 +95,7 @@ const API_KEY_FORMS: FormsOf<CallerKeyOptions<never>> = {
   verify: FUNCTION,
 }
 
-/** IDENTITY_FORMS are the forms of IdentityOptions: a proxy that is not trusted for a typo is one caller for all. */
+/** The forms of IdentityOptions: a proxy that is not trusted for a typo is one caller for all. */
 export const IDENTITY_FORMS: FormsOf<IdentityOptions<never>> = {
   trustedProxies: ANY,
   forwardedHeader: { ...oneOf('x-forwarded-for', 'forwarded'), code: 'PROXY_TRUST_INVALID' },

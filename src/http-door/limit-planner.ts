@@ -1,5 +1,5 @@
 import { SluiceError } from '../core/errors.ts'
-import type { KeySpeller } from '../core/key-speller.ts'
+import type { KeyEncoder } from '../core/key-encoder.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
 import { andThen } from '../engine/maybe.ts'
@@ -8,7 +8,7 @@ import type { OpenStore } from '../stores/open/open-store.ts'
 import { type Caller, keyText } from './caller.ts'
 import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
 import { type Cost, checkedCost, givenCost } from './given-cost.ts'
-import { guarded, type TellError } from './guarded.ts'
+import { guarded, type ReportError } from './guarded.ts'
 import type { By, LimitSpec } from './limit-spec.ts'
 import { SpecRules } from './spec-rules.ts'
 
@@ -20,29 +20,29 @@ interface CompiledSpec<R> {
   readonly rules: SpecRules<R>
   readonly by: readonly By[]
   readonly position: number
-  /** What keys of its counters begin with. Limits without a name of their own have one each. */
+  /** The start of its counters' keys. Each limit without a name has a separate one. */
   readonly domain: string
   /** Set where nothing about the limit depends on the request: what a request weighs. */
   readonly fixedCost: number | undefined
 }
 
-/** LimitPlanner plans by limits that the app itself gave: one, or several that are charged together or not at all. */
+/** Plans by limits that the app itself gave: one, or several that are charged together or not at all. */
 export class LimitPlanner<R> implements ChargePlanner<R> {
   readonly #specs: readonly CompiledSpec<R>[]
   readonly #cost: Cost<R>
-  readonly #keys: KeySpeller
-  readonly #tell: TellError
+  readonly #keys: KeyEncoder
+  readonly #report: ReportError
   readonly countsKeys: boolean
   readonly isNet: boolean
 
-  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, open: LimitStore, tell: TellError) {
+  constructor(specs: readonly LimitSpec<R>[], cost: Cost<R>, open: LimitStore, report: ReportError) {
     const { keys } = open
     const known = specs.map((spec, position) => compiled(spec, position, specs.length === 1, cost))
     checkNames(known)
     this.#specs = known.map((each) => (each.spec.name === undefined ? claimed(each, open) : each))
     this.#cost = cost
     this.#keys = keys
-    this.#tell = tell
+    this.#report = report
     this.countsKeys = this.#specs.some(({ by }) => by.includes('api_key'))
     this.isNet = this.#specs.some(({ by: [first] }) => first === 'ip' || first === 'everyone')
   }
@@ -84,8 +84,8 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
       return this.#chargeOf(each, kind, valueFor(caller, kind), rules.fixed as number, fixedCost)
     }
     return andThen(this.#ownKey(spec, request, caller), (text) =>
-      andThen(rules.amountFor(request, caller, this.#tell), (amount) =>
-        andThen(givenCost(spec.cost ?? this.#cost, request, caller, this.#tell), (weight) => {
+      andThen(rules.amountFor(request, caller, this.#report), (amount) =>
+        andThen(givenCost(spec.cost ?? this.#cost, request, caller, this.#report), (weight) => {
           const [kind, value] = text === undefined ? ownerOf(caller, by) : (['key', text] as const)
           return this.#chargeOf(each, kind, value, amount, weight)
         }),
@@ -93,16 +93,16 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
     )
   }
 
-  /** #ownKey returns what a function of the app's says that a caller is counted by; undefined for the address. */
+  /** Returns what a function of the app's says that a caller is counted by; undefined for the address. */
   #ownKey({ by }: LimitSpec<R>, request: R, caller: Caller): MaybePromise<string | undefined> {
     if (typeof by !== 'function') return undefined
     return guarded<string | undefined>(
       () => andThen(by(request, caller), keyText),
-      (error) => void this.#tell(error),
+      (error) => void this.#report(error),
     )
   }
 
-  /** #forEach has all keys of a request charged, where one is: nobody knows here which of them the app goes by. */
+  /** Charges all keys of a request, because which one the app uses is not known here. */
   #forEach(keys: readonly string[], charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
     return charges.flatMap((charge) => {
       if (charge.entries[0].key !== 'api_key') return [charge]
@@ -118,7 +118,7 @@ export class LimitPlanner<R> implements ChargePlanner<R> {
 
   #chargeFor(rule: Rule, kind: string, value: string, cost: number, position: number): PlannedCharge {
     const entries = [{ key: kind, value }]
-    const key = this.#keys.spellOwn(this.#specs[position].domain, rule, entries, position)
+    const key = this.#keys.encodeOwn(this.#specs[position].domain, rule, entries, position)
     return chargeOf(rule, key, cost, { domain: DOMAIN, entries, descriptor: position })
   }
 }
@@ -137,7 +137,7 @@ function compiled<R>(spec: LimitSpec<R>, position: number, isOnly: boolean, gate
   }
 }
 
-/** A LimitStore is what is needed of where counters live. */
+/** What is needed of where counters live. */
 type LimitStore = Pick<OpenStore, 'keys' | 'claim'>
 
 function claimed<R>(each: CompiledSpec<R>, open: LimitStore): CompiledSpec<R> {
@@ -150,13 +150,13 @@ function nameOf<R>(rules: SpecRules<R>): string {
 
 type Owner = readonly [kind: string, value: string]
 
-/** ownerOf returns whose budget it is: what of a caller, and its value. */
+/** Returns whose budget it is: what of a caller, and its value. */
 function ownerOf(caller: Caller, by: readonly By[]): Owner {
   const kind = kindOf(caller, by)
   return [kind, valueFor(caller, kind)]
 }
 
-/** kindOf returns the first of several that is known of a caller, or else the address. */
+/** Returns the first of several that is known of a caller, or else the address. */
 function kindOf(caller: Caller, by: readonly By[]): By {
   for (let i = 0; i < by.length; i++) {
     const kind = by[i]
@@ -165,13 +165,13 @@ function kindOf(caller: Caller, by: readonly By[]): By {
   return 'ip'
 }
 
-/** valueFor returns what a caller has of a kind. Callers without an address share a budget. */
+/** Returns what a caller has of a kind. Callers without an address share a budget. */
 function valueFor(caller: Caller, kind: By): string {
   if (kind === 'everyone') return ''
   return (kind === 'api_key' ? caller.apiKey : caller[kind]) ?? 'unknown'
 }
 
-/** checkNames refuses two limits of one name: their counters would be the same, and so would their policies. */
+/** Refuses two limits of one name: their counters would be the same, and so would their policies. */
 function checkNames<R>(specs: readonly CompiledSpec<R>[]): void {
   const names = new Set<string>()
   for (const [i, { rules, spec }] of specs.entries()) {

@@ -26,15 +26,18 @@ export type Amount<R> =
   | Readonly<Record<string, number>>
   | ((request: R, caller: Caller) => MaybePromise<number>)
 
-/** A LimitSpec is one limit of a middleware. */
+/** One limit of a middleware. */
 export interface LimitSpec<R> extends Omit<PlainLimit, 'limit'> {
   readonly limit: Amount<R>
   /**
-   * What callers see, and what the counters are called: in Redis, limits of one name share their counters. Default:
-   * spelled from the limit, as in `100-in-1m`.
+   * The name that callers see, and of the counters: in Redis, limits with the same name share their counters. Default:
+   * derived from the limit, as in `100-in-1m`.
    */
   readonly name?: string
-  /** Whose budget it is. Default: the user's, else the API key's, else the address's, as far as `identity` tells them. */
+  /**
+   * Whose budget it is. Default: the user's, else the API key's, else the address's, as far as `identity` provides
+   * them.
+   */
   readonly by?: By | readonly By[] | ((request: R, caller: Caller) => MaybePromise<string | undefined>)
   /** How much a request takes of this limit. Default: the middleware's `cost`. */
   readonly cost?: number | ((request: R, caller: Caller) => MaybePromise<number>)
@@ -42,7 +45,7 @@ export interface LimitSpec<R> extends Omit<PlainLimit, 'limit'> {
   readonly shadow?: boolean
   /** What happens while Redis does not answer. Default: `local`. */
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
-  /** local: the share of the budget that this process may admit by itself. Default: 1. */
+  /** local: the share of the budget that this process alone may admit. Default: 1. */
   readonly localShare?: number
   /** open: how long an outage is admitted; then requests are counted in this process. Default: without end. */
   readonly openFor?: string
@@ -61,7 +64,7 @@ export interface LimitSpec<R> extends Omit<PlainLimit, 'limit'> {
   readonly response?: SpecResponse | undefined
 }
 
-/** A SpecResponse is what a refused caller gets: an object as the body is sent as JSON. */
+/** What a refused caller gets: an object as the body is sent as JSON. */
 export interface SpecResponse {
   /** From 400 to 599. Default: 429. */
   readonly status?: number
@@ -69,7 +72,7 @@ export interface SpecResponse {
   readonly headers?: Readonly<Record<string, string>> | readonly (readonly [name: string, value: string])[]
 }
 
-/** The options of a LimitSpec that are not those of a limit itself. */
+/** The options of a LimitSpec that are not options of a limit. */
 export const SPEC_OPTIONS = ['by', 'shadow', ...RULE_OPTIONS] as const satisfies readonly (keyof LimitSpec<never>)[]
 
 const TIERS: Form = { expected: 'an amount for each tier', is: (value) => typeof value === 'object' && value !== null }
@@ -84,10 +87,10 @@ const RESPONSE_FORMS: FormsOf<SpecResponse> = {
   headers: HEADERS,
 }
 
-/** COST is the form of what a request takes. */
+/** Returns the form of what a request takes. */
 export const COST = either(whole(-MAX_COUNT, MAX_COUNT, 'COST_INVALID'), FUNCTION)
 
-/** SPEC_FORMS are the forms of a LimitSpec. */
+/** The forms of a LimitSpec. */
 export const SPEC_FORMS: FormsOf<LimitSpec<never>> = {
   ...LIMIT_FORMS,
   limit: either(whole(0, MAX_COUNT, 'LIMIT_INVALID'), TIERS, FUNCTION),

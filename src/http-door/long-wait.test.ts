@@ -32,7 +32,7 @@ it('does not run when it was called off, early or late', () => {
   }
 })
 
-it('a request that is held back for more than 24.8 days does not go on at once', () => {
+it('a request that is held back for more than 24.8 days does not continue immediately', () => {
   const goOn = vi.fn()
   const response = { closed: false, destroyed: false, once() {}, off() {} } as unknown as ServerResponse
   holdBack(response, THIRTY_DAYS_MS, goOn)
@@ -42,7 +42,7 @@ it('a request that is held back for more than 24.8 days does not go on at once',
   expect(goOn).toHaveBeenCalledTimes(1)
 })
 
-it('a Request that is delayed for more than 24.8 days does not go on at once', async () => {
+it('a Request that is delayed for more than 24.8 days does not continue immediately', async () => {
   const goOn = vi.fn()
   void delayed(THIRTY_DAYS_MS, new AbortController().signal).then(goOn)
   await vi.advanceTimersByTimeAsync(THIRTY_DAYS_MS - 1)

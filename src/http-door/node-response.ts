@@ -5,7 +5,7 @@ import type { Refusal } from '../core/http/refusal.ts'
 import { mergeFields } from './field-merge.ts'
 import { runAfter } from './long-wait.ts'
 
-/** writeFields sets the fields of an answer that has not begun, beside those that other middlewares have set. */
+/** Sets the fields of an answer that has not begun, in addition to those of other middlewares. */
 export function writeFields(response: ServerResponse, fields: FieldList, decision: Decision): void {
   if (!response.headersSent) mergeFields(response, fields, decision, getField, setField)
 }
@@ -13,7 +13,7 @@ export function writeFields(response: ServerResponse, fields: FieldList, decisio
 const getField = (response: ServerResponse, name: string): unknown => response.getHeader(name)
 const setField = (response: ServerResponse, name: string, value: string): unknown => response.setHeader(name, value)
 
-/** sendRefusal sends the answer to a refused request. The fields are set already, and a rule's own do not replace them. */
+/** Sends the answer to a refused request. The fields are set already, and a rule's own do not replace them. */
 export function sendRefusal(response: ServerResponse, refusal: Refusal, isHead: boolean): void {
   if (response.headersSent || response.writableEnded) return
   const { status, contentType, body, headers } = refusal
@@ -25,7 +25,7 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, isHead: 
   response.end(isHead ? undefined : body)
 }
 
-/** holdBack goes on after a while, or says that the client has left by then: one of the two, once. */
+/** Goes on after a while, or says that the client has left by then: one of the two, once. */
 export function holdBack(response: ServerResponse, ms: number, goOn: () => void, left: () => void = () => {}): void {
   if (isClosed(response)) {
     left()

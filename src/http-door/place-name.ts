@@ -1,8 +1,8 @@
 import type { GateOptions } from './gate-options.ts'
 
 /**
- * placeNames names the limits of a place (a route, a handler) after it, those that have no name: on Redis they are then counted
- * there and nowhere else, on every node alike, whatever was asked for first.
+ * Names the unnamed limits of a route or handler after it: on Redis they are then counted there and nowhere else, the
+ * same on every node, regardless of the order of requests.
  */
 export function placeNames<R>(place: string, own: GateOptions<R>): Pick<GateOptions<R>, 'name' | 'limits'> {
   if (own.limits === undefined) return own.limit === undefined || own.name !== undefined ? {} : { name: place }

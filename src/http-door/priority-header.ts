@@ -3,18 +3,18 @@ import { ProxyTrust } from '../core/identity/proxy-trust.ts'
 import { either, type Form, type FormsOf, fields, listOf, oneOf, TEXT } from '../core/option-forms.ts'
 import { type Priority, readPriority } from '../core/shedding/priority.ts'
 
-/** A PriorityHeader is a field by which trusted callers say how much a request matters. */
+/** A field by which trusted callers say how much a request matters. */
 export interface PriorityHeader {
   /** In lower case. */
   readonly name: string
   /**
-   * The networks of callers that are believed. Undefined: those of the trusted proxies, for requests that begin there.
-   * `proxies`: what a trusted proxy passes on is believed, wherever it comes from.
+   * The networks of trusted callers. Undefined: those of the trusted proxies, for requests that begin there. `proxies`:
+   * what a trusted proxy forwards is trusted, wherever it comes from.
    */
   readonly from: ProxyTrust | 'proxies' | undefined
 }
 
-/** A Sender is what is known of where a request comes from. */
+/** What is known of where a request comes from. */
 export interface Sender {
   /** The client's address: the peer's, or what trusted proxies say. */
   readonly ip: string | undefined
@@ -24,13 +24,13 @@ export interface Sender {
   readonly isInside: boolean
 }
 
-/** isBelieved says whether somebody's word about the priority of a request counts. */
+/** Whether the sender's claim about the priority of a request is trusted. */
 export function isBelieved({ from }: PriorityHeader, sender: Sender): boolean {
   if (from === undefined) return sender.isInside
   return from === 'proxies' ? sender.isFromProxy : sender.ip !== undefined && from.knows(sender.ip)
 }
 
-/** readSaidPriority reads the field. Who says it twice, or in other words, says nothing. */
+/** Reads the field. Who says it twice, or in other words, says nothing. */
 export function readSaidPriority(field: string | undefined): Priority | undefined {
   return readPriority(field?.trim().toLowerCase())
 }
@@ -55,10 +55,10 @@ const PRIORITY_HEADER_FORMS: FormsOf<PriorityHeaderOptions> = {
   from: either(oneOf('proxies'), listOf(TEXT)),
 }
 
-/** PRIORITY_HEADER is the form of the option `priorityHeader`. */
+/** Returns the form of the option `priorityHeader`. */
 export const PRIORITY_HEADER: Form = /* @__PURE__ */ either(FIELD, fields(PRIORITY_HEADER_FORMS))
 
-/** checkedPriorityHeader reads the option. It refuses one by which nobody would ever be believed. */
+/** Reads the option. Rejects one with which no caller would ever be trusted. */
 export function checkedPriorityHeader(
   given: PriorityHeaderOptions | string,
   trustedProxies: number | readonly string[] | undefined,

@@ -1,4 +1,4 @@
-/** Routing is what of a path a router does not look at. */
+/** What of a path a router does not look at. */
 export interface Routing {
   /** /Login is another path than /login. */
   readonly caseSensitive: boolean
@@ -6,7 +6,7 @@ export interface Routing {
   readonly strict: boolean
 }
 
-/** A Route is where a framework leads a request to. */
+/** Where a framework leads a request to. */
 export interface Route extends Routing {
   /** The route that was found, as the app wrote it, if it has no parameters; otherwise the path of the request. */
   readonly path: string
@@ -18,7 +18,7 @@ export const LOOSE: Routing = { caseSensitive: false, strict: false }
 const [SLASH, DOT, PERCENT, BACKSLASH] = [0x2f, 0x2e, 0x25, 0x5c]
 const SCHEME_END = '://'
 
-/** targetPath returns the path of a request's target: `/a` of `/a?b`, of `/a#b` and of `http://host/a`. */
+/** Returns the path of a request's target: `/a` of `/a?b`, of `/a#b` and of `http://host/a`. */
 export function targetPath(target: string): string {
   const start = target.charCodeAt(0) === SLASH ? 0 : pathStart(target)
   const query = target.indexOf('?', start)
@@ -27,7 +27,7 @@ export function targetPath(target: string): string {
   return (end < 0 ? (start === 0 ? target : target.slice(start)) : target.slice(start, end)) || '/'
 }
 
-/** pathStart returns where the path begins behind `http://host`, or 0 for a target without scheme and host. */
+/** Returns where the path begins behind `http://host`, or 0 for a target without scheme and host. */
 function pathStart(target: string): number {
   const colon = target.indexOf(':')
   if (colon < 1 || !isScheme(target, colon)) return 0
@@ -72,9 +72,9 @@ export function shapeOf(path: string): number {
 }
 
 /**
- * canonicalPath returns what all spellings of a path have in common, for matching and counting: characters instead of
- * escapes, `\`, %2F and %5C as slashes, no empty segments and none of dots. %25 stays, because %252F is no slash. Case and a
- * slash at the end are kept where the router looks at them. A path in its simplest form is returned as it is.
+ * Returns the canonical form of a path, for matching and counting: characters instead of escapes, `\`, %2F and %5C as
+ * slashes, no empty segments and none of dots. %25 stays, because %252F is not a slash. Case and a trailing slash are
+ * kept where the router considers them. A path that is already canonical is returned as it is.
  */
 export function canonicalPath(path: string, routing: Routing): string {
   const shape = shapeOf(path)
@@ -86,8 +86,8 @@ export function canonicalPath(path: string, routing: Routing): string {
 const NONE: readonly string[] = []
 
 /**
- * otherReadings returns how else a router may read a path, as canonicalPath would return it: one may take dots, empty
- * segments and encoded slashes as they are (Express leads `/users/..` to `/users/:id`), another resolve dots and keep %2F.
+ * Returns how else a router may read a path, as canonicalPath would return it: one may take dots, empty segments and
+ * encoded slashes as they are (Express leads `/users/..` to `/users/:id`), another resolve dots and keep %2F.
  */
 export function otherReadings(path: string, routing: Routing): readonly string[] {
   if ((shapeOf(path) & UNUSUAL) === 0) return NONE
@@ -103,12 +103,12 @@ function routedPath(path: string, shape: number, { caseSensitive, strict }: Rout
   return caseSensitive || (shape & CAPITALS) === 0 ? ended : folded(ended)
 }
 
-/** withoutEnd removes a slash at the end. */
+/** Removes a slash at the end. */
 export function withoutEnd(path: string): string {
   return path.length > 1 && path.charCodeAt(path.length - 1) === SLASH ? path.slice(0, -1) : path
 }
 
-/** folded returns a text as everything that ignores case reads it: the Kelvin sign is a k, and ſ an s, to some. */
+/** Returns a text as everything that ignores case reads it: the Kelvin sign is a k, and ſ an s, to some. */
 export function folded(text: string): string {
   const lower = text.toLowerCase()
   for (let i = 0; i < lower.length; i++) {
@@ -117,7 +117,7 @@ export function folded(text: string): string {
   return lower
 }
 
-/** resolved returns a path without empty segments and segments of dots. `..` above the root stays there. */
+/** Returns a path without empty segments and segments of dots. `..` above the root stays there. */
 export function resolved(path: string): string {
   if (path.charCodeAt(0) !== SLASH) return path
   const segments: string[] = []
@@ -136,7 +136,7 @@ export function resolved(path: string): string {
  */
 export type Decoding = 'wire' | 'text' | 'slashes'
 
-/** decoded reads escapes once. Those that are no UTF-8 stay, in capitals, and so does a `%` that begins none. */
+/** Decodes escapes once. Escapes that are not UTF-8 stay, in capitals, and so does a `%` that begins none. */
 export function decoded(path: string, how: Decoding): string {
   let text = ''
   let taken = 0
@@ -156,7 +156,7 @@ export function decoded(path: string, how: Decoding): string {
   return taken === 0 ? path : text + path.slice(taken)
 }
 
-/** escapeLength returns how many characters the escapes of one character have: 3 for those that are no UTF-8, 0 for none at all. */
+/** Returns the length of the escapes of one character: 3 for escapes that are not UTF-8, 0 without an escape. */
 function escapeLength(path: string, at: number): number {
   const byte = byteAt(path, at)
   return byte < 0 ? 0 : byte < 0x80 ? 3 : Math.max(1, utf8Length(path, at, byte)) * 3
@@ -173,7 +173,7 @@ function readEscape(path: string, at: number, length: number, how: Decoding): st
   return isKept ? text.toUpperCase() : String.fromCharCode(byte)
 }
 
-/** byteAt returns the byte of the escape at a place, or −1 where there is none. */
+/** Returns the byte of the escape at a place, or −1 where there is none. */
 function byteAt(path: string, at: number): number {
   if (path.charCodeAt(at) !== PERCENT) return -1
   const [high, low] = [hexDigit(path.charCodeAt(at + 1)), hexDigit(path.charCodeAt(at + 2))]
@@ -186,7 +186,7 @@ function hexDigit(code: number): number {
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
-/** utf8Length returns how many escapes make the character that begins here, or 0: overlong forms are none (RFC 3629). */
+/** Returns how many escapes make the character that begins here, or 0: overlong forms are none (RFC 3629). */
 function utf8Length(path: string, at: number, first: number): number {
   const length = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0
   for (let i = 1; i < length; i++) {
@@ -214,7 +214,7 @@ function isUnreserved(byte: number): boolean {
   return isAlphanumeric || byte === 0x2d || byte === DOT || byte === 0x5f || byte === 0x7e
 }
 
-/** escapeFault returns what is wrong with the escapes of a path, if programs read them in different ways. */
+/** Returns what is wrong with the escapes of a path, if programs read them in different ways. */
 export function escapeFault(path: string): string | undefined {
   for (let i = path.indexOf('%'); i >= 0; i = path.indexOf('%', i)) {
     const byte = byteAt(path, i)
@@ -226,7 +226,7 @@ export function escapeFault(path: string): string | undefined {
   return undefined
 }
 
-/** canonicalMethod returns what a request is counted as: whoever answers GET answers HEAD. */
+/** Returns the method that a request is counted as: handlers of GET also answer HEAD. */
 export function canonicalMethod(method: string): string {
   const upper = method.toUpperCase()
   return upper === 'HEAD' ? 'GET' : upper

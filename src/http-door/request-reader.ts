@@ -1,6 +1,6 @@
 import type { Route } from './request-path.ts'
 
-/** A RequestReader reads a framework's requests. Each adapter has one. */
+/** Reads a framework's requests. Each adapter has one. */
 export interface RequestReader<R> {
   /** The address of the client, as the framework sees it: with its own idea of proxies, if it has one. */
   address(request: R): string | undefined
@@ -15,7 +15,7 @@ export interface RequestReader<R> {
   route(request: R): Route
 }
 
-/** headerText joins the values of a field that Node.js gives as a list. */
+/** Joins the values of a field that Node.js gives as a list. */
 export function headerText(value: string | readonly string[] | undefined): string | undefined {
   return value === undefined || typeof value === 'string' ? value : value.join(', ')
 }

@@ -44,10 +44,10 @@ describe('rules about paths', () => {
     ])
     const routed = new RoutedRules()
     const ways = [false, true].flatMap((strict) => [false, true].map((caseSensitive) => ({ caseSensitive, strict })))
-    const spelled = ways.map((way) => [
+    const encoded = ways.map((way) => [
       ...(routed.of(rules, 'd', way).domains.get('d')?.root.branches.get('path')?.exact.keys() ?? []),
     ])
-    expect(spelled).toEqual([['/a'], ['/A'], ['/a/'], ['/A/']])
+    expect(encoded).toEqual([['/a'], ['/A'], ['/a/'], ['/A/']])
     for (const way of ways) expect(routed.of(rules, 'd', way)).toBe(routed.of(rules, 'd', { ...way }))
   })
 
@@ -114,7 +114,7 @@ describe('rules about paths', () => {
     expect(rule.cost).toMatchObject({ weights: new Map([['/search', 5]]) })
   })
 
-  it('are spelled once for each way to route', () => {
+  it('are encoded once for each way to route', () => {
     const rules = compileObjects([{ domain: 'd', descriptors: [{ key: 'path', rate_limit: limit('a') }] }])
     const routed = new RoutedRules()
     expect(routed.of(rules, 'd', LOOSE)).toBe(routed.of(rules, 'd', { ...LOOSE }))

@@ -8,13 +8,13 @@ import { canonicalPath, type Routing } from './request-path.ts'
 export const PATH_KEY = 'path'
 
 /**
- * RoutedRules writes the paths in the rules of a domain as those of requests are written (canonicalPath), so that a rule holds
- * however its author wrote a path. Each domain is read once for each way to route.
+ * Rewrites the paths in the rules of a domain to the form of request paths (canonicalPath), so that a rule applies
+ * however its author wrote a path. Each domain is converted once per way of routing.
  */
 export class RoutedRules {
   readonly #routed = new WeakMap<Domain, RuleSet[]>()
 
-  /** of returns the rules of one domain, with paths that are written so. */
+  /** Returns the rules of one domain, with paths that are written so. */
   of(rules: RuleSet, name: string, routing: Routing): RuleSet {
     const domain = rules.domains.get(name)
     if (domain === undefined) return rules
@@ -22,38 +22,38 @@ export class RoutedRules {
     const way = (routing.caseSensitive ? 1 : 0) + (routing.strict ? 2 : 0)
     const found = known[way]
     if (found !== undefined) return found
-    const routed = { ...rules, domains: new Map([[name, { ...domain, root: spelledNode(domain.root, routing) }]]) }
+    const routed = { ...rules, domains: new Map([[name, { ...domain, root: routedNode(domain.root, routing) }]]) }
     known[way] = routed
     this.#routed.set(domain, known)
     return routed
   }
 }
 
-function spelledNode(node: RuleNode, routing: Routing): RuleNode {
+function routedNode(node: RuleNode, routing: Routing): RuleNode {
   const branches = new Map<string, Branch>()
-  for (const [key, branch] of node.branches) branches.set(key, spelledBranch(key, branch, routing))
-  const tiers = node.tiers && new Map([...node.tiers].map(([name, tier]) => [name, spelledNode(tier, routing)]))
-  return { ...node, branches, tiers, rules: node.rules.map((rule) => spelledRule(rule, routing)) }
+  for (const [key, branch] of node.branches) branches.set(key, routedBranch(key, branch, routing))
+  const tiers = node.tiers && new Map([...node.tiers].map(([name, tier]) => [name, routedNode(tier, routing)]))
+  return { ...node, branches, tiers, rules: node.rules.map((rule) => routedRule(rule, routing)) }
 }
 
-/** spelledRule spells paths that a request's weight depends on. */
-function spelledRule(rule: Rule, routing: Routing): Rule {
+/** Rewrites the paths that a request's weight depends on. */
+function routedRule(rule: Rule, routing: Routing): Rule {
   const { cost } = rule
   if (typeof cost === 'number' || cost.by !== PATH_KEY) return rule
   const weights = new Map([...cost.weights].map(([path, weight]) => [canonicalPath(path, routing), weight]))
   return { ...rule, cost: { ...cost, weights } }
 }
 
-function spelledBranch(key: string, branch: Branch, routing: Routing): Branch {
-  const below = (node: RuleNode): RuleNode => spelledNode(node, routing)
-  const spell = (value: string): string => (key === PATH_KEY ? canonicalPath(value, routing) : value)
+function routedBranch(key: string, branch: Branch, routing: Routing): Branch {
+  const below = (node: RuleNode): RuleNode => routedNode(node, routing)
+  const canonical = (value: string): string => (key === PATH_KEY ? canonicalPath(value, routing) : value)
   const exact = new Map<string, RuleNode>()
   for (const [value, node] of branch.exact) {
-    const spelled = spell(value)
-    exact.set(spelled, joinedAt(exact, spelled, below(node)))
+    const routedValue = canonical(value)
+    exact.set(routedValue, joinedAt(exact, routedValue, below(node)))
   }
   const wildcards =
-    branch.wildcards && wildcardsOf(branch.wildcards.entries.map(([text, node]) => [spell(text), below(node)]))
+    branch.wildcards && wildcardsOf(branch.wildcards.entries.map(([text, node]) => [canonical(text), below(node)]))
   if (key === PATH_KEY && wildcards !== undefined && !routing.strict) addFolders(wildcards, exact)
   return { exact, wildcards, blocks: branch.blocks?.map(below), any: branch.any && below(branch.any) }
 }
@@ -70,7 +70,7 @@ function addFolders(wildcards: WildcardIndex<RuleNode>, exact: Map<string, RuleN
   }
 }
 
-/** joined is what stands in two places that are the same path: the rules of both apply. */
+/** Returns what stands in two places that are the same path: the rules of both apply. */
 function joined(one: RuleNode, other: RuleNode): RuleNode {
   const branches = new Map(one.branches)
   for (const [key, branch] of other.branches) {
@@ -84,7 +84,7 @@ function joined(one: RuleNode, other: RuleNode): RuleNode {
   return { ...one, branches, tiers: isTiered ? tiers : undefined, isFixed, rules: [...one.rules, ...other.rules] }
 }
 
-/** joinedAt is a node together with what already has its name. */
+/** Returns a node together with what already has its name. */
 function joinedAt(nodes: ReadonlyMap<string, RuleNode>, name: string, node: RuleNode): RuleNode {
   const known = nodes.get(name)
   return known === undefined ? node : joined(known, node)
@@ -102,7 +102,7 @@ function joinedBranch(one: Branch, other: Branch): Branch {
   return { exact, any, wildcards, blocks }
 }
 
-/** wildcardsOf makes an index of patterns, of which some may be the same. */
+/** Makes an index of patterns, of which some may be the same. */
 function wildcardsOf(entries: readonly (readonly [pattern: string, node: RuleNode])[]): WildcardIndex<RuleNode> {
   const nodes = new Map<string, RuleNode>()
   for (const [pattern, node] of entries) nodes.set(pattern, joinedAt(nodes, pattern, node))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { got, SluiceError } from '../core/errors.ts'
-import type { KeySpeller } from '../core/key-speller.ts'
+import type { KeyEncoder } from '../core/key-encoder.ts'
 import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleText } from '../core/rules/load.ts'
@@ -19,7 +19,7 @@ import { type Caller, keyText } from './caller.ts'
 import { callerDescriptors, type DescribedDomain, requestDescriptors } from './caller-descriptors.ts'
 import { type ChargePlanner, withoutRepeats } from './charge-planner.ts'
 import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
-import { guarded, type TellError } from './guarded.ts'
+import { guarded, type ReportError } from './guarded.ts'
 import {
   canonicalMethod,
   canonicalPath,
@@ -44,11 +44,11 @@ export interface RuleOptions<R> {
    * none does, neither case nor a slash at the end matters.
    */
   readonly routing?: Partial<Routing>
-  /** Told when rules that are watched were changed to something wrong; the last good ones stay. */
+  /** Called when watched rules have become invalid; the last good ones stay in force. */
   readonly onRulesRefused?: (error: Error) => void
 }
 
-/** RulePlanner plans by rules in the language of docs/rules.md. */
+/** Plans by rules in the language of docs/rules.md. */
 export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #options: RuleOptions<R>
   readonly #reader: RequestReader<R>
@@ -57,11 +57,11 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   readonly #rules: () => RuleSet
   readonly #stop: () => void
   readonly #routed = new RoutedRules()
-  readonly #tell: TellError
+  readonly #report: ReportError
   /** The domain that was the only one: it still counts when rules that are watched get another. */
   #latest: string | undefined
 
-  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeySpeller, tell: TellError) {
+  constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeyEncoder, report: ReportError) {
     this.#options = options
     this.#reader = reader
     this.#cost = cost
@@ -69,7 +69,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     const { rules, stop } = loaded(options)
     this.#rules = rules
     this.#stop = stop
-    this.#tell = tell
+    this.#report = report
     this.#domain()
   }
 
@@ -86,11 +86,11 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     if (descriptors === undefined) return this.#planRouted(request, caller)
     return guarded<readonly PlannedCharge[] | undefined>(
       () => {
-        const given = andThen(descriptors(request, caller), (list) => checkedDescriptors(list, this.#tell))
+        const given = andThen(descriptors(request, caller), (list) => checkedDescriptors(list, this.#report))
         return andThen(given, (list) => this.#planBy(this.#rules(), list, request, caller))
       },
       (error) => {
-        this.#tell(error)
+        this.#report(error)
         return andThen(this.#planRouted(request, caller), (charges) => (charges.length === 0 ? undefined : charges))
       },
     )
@@ -114,7 +114,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     return this.#rules().domains.get(this.#domain().name)?.root.branches.has(key) === true
   }
 
-  /** #domain is looked up each time: rules that are watched may name another one by now. */
+  /** Looked up each time: rules that are watched may name another one by now. */
   #domain(): DescribedDomain & Pick<Domain, 'name'> {
     const { domains } = this.#rules()
     const { domain: name } = this.#options
@@ -136,8 +136,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   }
 
   /**
-   * #planRouted plans by what the framework makes of a request: its paths are those of routes, however written. A path that
-   * routers read in several ways is charged to what each reading is charged to.
+   * Plans with the framework's reading of a request: its paths are those of routes, however written. A path that
+   * routers read in several ways is charged for each reading.
    */
   #planRouted(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
     const route = this.#routeOf(request)
@@ -152,12 +152,12 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     return others.length === 0 ? charges : andThen(charges, withoutRepeats)
   }
 
-  /** #routeOf asks the framework, and reads the target itself where that fails. */
+  /** Asks the framework, and reads the target itself where that fails. */
   #routeOf(request: R): Route {
     try {
       return this.#reader.route(request)
     } catch (error) {
-      this.#tell(error)
+      this.#report(error)
       return { path: targetPath(this.#reader.url(request)), ...LOOSE }
     }
   }
@@ -168,7 +168,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
     request: R,
     caller: Caller,
   ): MaybePromise<readonly PlannedCharge[]> {
-    return andThen(givenCost(this.#cost, request, caller, this.#tell), (cost) =>
+    return andThen(givenCost(this.#cost, request, caller, this.#report), (cost) =>
       this.#planner.plan(rules, { domain: this.#domain().name, descriptors, cost }),
     )
   }
@@ -180,23 +180,23 @@ const NO_PATHS: readonly string[] = []
 const UNKNOWN = 'unknown'
 
 /**
- * checkedDescriptors checks what an app says that a request is about. A value that is missing, often one that the client
- * did not send, stands for itself: without it no rule would apply.
+ * Checks what an app says that a request is about. A value that is missing, often one that the client did not send,
+ * stands for itself: without it no rule would apply.
  */
-function checkedDescriptors(list: unknown, tell: TellError): readonly Descriptor[] {
+function checkedDescriptors(list: unknown, report: ReportError): readonly Descriptor[] {
   if (!Array.isArray(list)) throw new SluiceError('KEY_INVALID', 'descriptors', got(list))
   return (list as readonly Descriptor[]).map((descriptor) => {
     const { entries, cost } = descriptor ?? {}
     if (!Array.isArray(entries)) throw new SluiceError('KEY_INVALID', 'descriptors', got(descriptor))
     return {
       ...descriptor,
-      entries: entries.map((entry) => checkedEntry(entry, tell)),
+      entries: entries.map((entry) => checkedEntry(entry, report)),
       ...(cost !== undefined && { cost: sensibleCost(cost) }),
     }
   })
 }
 
-function checkedEntry(entry: Entry, tell: TellError): Entry {
+function checkedEntry(entry: Entry, report: ReportError): Entry {
   const { key, value } = entry
   if (typeof key !== 'string') throw new SluiceError('KEY_INVALID', 'descriptors', got(key))
   if (typeof value === 'string') return entry
@@ -205,7 +205,7 @@ function checkedEntry(entry: Entry, tell: TellError): Entry {
     if (text !== undefined) return { key, value: text }
     throw new SluiceError('KEY_INVALID', `descriptors.${key}`, got(value))
   } catch (error) {
-    tell(error)
+    report(error)
     return { key, value: UNKNOWN }
   }
 }
@@ -233,7 +233,7 @@ function isList(rules: RuleFile | readonly RuleFile[]): rules is readonly RuleFi
   return Array.isArray(rules)
 }
 
-/** readRules reads files at once, so that what is wrong with them is told when the middleware is made. */
+/** Reads files synchronously, so that errors in them are thrown when the middleware is created. */
 function readRules(path: string): readonly RuleText[] {
   try {
     if (!statSync(path).isDirectory()) return [{ file: path, text: readFileSync(path, 'utf8') }]

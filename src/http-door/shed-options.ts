@@ -1,6 +1,6 @@
 import { parseDuration } from '../core/duration.ts'
 import { got, SluiceError } from '../core/errors.ts'
-import type { KeySpeller } from '../core/key-speller.ts'
+import type { KeyEncoder } from '../core/key-encoder.ts'
 import { DURATION, either, type Form, type FormsOf, FUNCTION, oneOf, TEXT, whole } from '../core/option-forms.ts'
 import {
   methodPriority,
@@ -21,25 +21,25 @@ export interface ShedOptions<R> {
   /** `shadow` counts what would be shed. Default: on. */
   readonly mode?: LayerMode
   /**
-   * How much a request matters. Default: what the rules that apply say, else by method: GET, HEAD and OPTIONS read, all others
-   * write. Undefined is as if it were not given. Believe a header only of a caller whom you trust.
+   * How much a request matters. Default: as the rules that apply say, else by method: GET, HEAD and OPTIONS read, all
+   * others write. Undefined selects the default. Trust a header only from a caller you trust.
    */
   readonly priority?: PriorityWord | Priority | ((request: R) => PriorityWord | Priority | undefined)
   /** The mean delay of the event loop at which the process is used to 100 %. Default: 50ms. */
   readonly delay?: string
-  /** Requests at once at which it is. Default: they do not matter. */
+  /** Concurrent requests that count as 100 %. Default: not considered. */
   readonly inFlight?: number
   /** The mean time of a request at which it is. Default: it does not matter. */
   readonly latency?: string
-  /** How long it has to be above 70 % before the first request is shed. Default: 1s. */
+  /** How long it must be above 70 % before the first request is shed. Default: 1s. */
   readonly after?: string
   /** How long it takes to shed all requests of one priority. Default: 5s. */
   readonly over?: string
-  /** Requests a second that all processes that share the store can serve. Default: nobody knows, and none is shed for it. */
+  /** Requests a second that all processes on the store can serve. Default: unknown, so none is shed because of it. */
   readonly capacity?: number
   /** The share of `capacity` that is kept for critical requests. Default: 0.2. */
   readonly reserved?: number
-  /** Tells fleets apart that share a store. Default: all that do are one. */
+  /** Separates fleets that share a store. Default: all processes of the store are one fleet. */
   readonly fleet?: string
 }
 
@@ -50,7 +50,7 @@ const SHARE: Form = {
 }
 const MAX_CAPACITY = 100_000_000
 
-/** SHED_FORMS are the forms of ShedOptions. */
+/** The forms of ShedOptions. */
 export const SHED_FORMS: FormsOf<ShedOptions<never>> = {
   mode: oneOf(...LAYER_MODES),
   priority: either(oneOf(...PRIORITY_WORDS), whole(0, 3), FUNCTION),
@@ -64,16 +64,16 @@ export const SHED_FORMS: FormsOf<ShedOptions<never>> = {
   fleet: TEXT,
 }
 
-/** GateShedderParts are what a GateShedder needs of its gate. */
+/** What a GateShedder needs of its gate. */
 export interface GateShedderParts<R> {
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   readonly reader: Pick<RequestReader<R>, 'method' | 'header'>
   readonly finder: Pick<CallerFinder<R>, 'sender'>
   readonly header: PriorityHeader | undefined
-  readonly tell: (error: unknown) => void
+  readonly report: (error: unknown) => void
 }
 
-/** A GateShedder is the load shedder of a gate, and how it tells the priority of a request. */
+/** The load shedder of a gate, and how it determines the priority of a request. */
 export class GateShedder<R> {
   readonly shedder: LoadShedder
   readonly #priority: ShedOptions<R>['priority']
@@ -91,13 +91,13 @@ export class GateShedder<R> {
     })
   }
 
-  /** priorityOf never throws: where the app's function does, it is as if it said nothing. */
+  /** Never throws: an error in the app's function counts as undefined. */
   priorityOf(request: R, charges: readonly PlannedCharge[]): Priority {
     const said = this.#said(request) ?? this.#given(request) ?? rulePriority(charges)
     return said ?? methodPriority(this.#parts.reader.method(request))
   }
 
-  /** #said is the word of a trusted caller. */
+  /** The priority that a trusted caller claims. */
   #said(request: R): Priority | undefined {
     const { header, finder, reader } = this.#parts
     if (header === undefined) return undefined
@@ -112,11 +112,11 @@ export class GateShedder<R> {
       const priority = readPriority(said)
       if (priority === undefined && said !== undefined) {
         const detail = `${got(said)}, expected ${PRIORITY_WORDS.join(', ')}, or nothing`
-        this.#parts.tell(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
+        this.#parts.report(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
       }
       return priority
     } catch (error) {
-      this.#parts.tell(error)
+      this.#parts.report(error)
       return undefined
     }
   }

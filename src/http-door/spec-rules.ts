@@ -9,12 +9,12 @@ import type { Rule, RuleResponse } from '../core/rules/rule-set.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
-import { guarded, type TellError } from './guarded.ts'
+import { guarded, type ReportError } from './guarded.ts'
 import { type LimitSpec, SPEC_FORMS, type SpecResponse } from './limit-spec.ts'
 
 const MAX_RULES = 1_000
 
-/** SpecRules makes the rules of one LimitSpec: one for each amount that was ever asked for, and remembers them. */
+/** Makes the rules of one LimitSpec: one for each amount that was ever asked for, and remembers them. */
 export class SpecRules<R> {
   readonly #spec: LimitSpec<R>
   readonly #where: string
@@ -22,7 +22,7 @@ export class SpecRules<R> {
   readonly #secret = new Map<number, Rule>()
   readonly #tiers: ReadonlyMap<string, number> | undefined
   readonly #response: RuleResponse | undefined
-  /** The least amount above 0 that is known: that of callers about whom the app says nothing that makes sense. */
+  /** The smallest known amount above 0: used for callers for whom the app returns nothing valid. */
   #least: number
 
   constructor(spec: LimitSpec<R>, where: string) {
@@ -31,7 +31,7 @@ export class SpecRules<R> {
     const { limit } = spec
     if (typeof limit === 'object' && limit !== null) this.#tiers = new Map(Object.entries(limit))
     this.#least = this.#tiers === undefined ? Number.POSITIVE_INFINITY : Math.min(...this.#tiers.values())
-    // What is wrong with the options is told when the middleware is made, not at the first request.
+    // Errors in the options are thrown when the middleware is created, not at the first request.
     checkOptions(spec, SPEC_FORMS, where)
     this.#response = responseOf(spec.response, `${where}response`)
     const amounts = this.#tiers?.values() ?? [typeof limit === 'number' ? limit : 1]
@@ -39,13 +39,13 @@ export class SpecRules<R> {
     if (this.#tiers?.size === 0) throw new SluiceError('LIMIT_INVALID', `${where}limit`, got(limit))
   }
 
-  /** fixed is the amount of a limit that is the same for everybody. */
+  /** The amount of a limit that is the same for every caller. */
   get fixed(): number | undefined {
     return typeof this.#spec.limit === 'number' ? this.#spec.limit : undefined
   }
 
-  /** amountFor returns how many a caller has. Where a function fails, it is the least that it ever said, and else 1. */
-  amountFor(request: R, caller: Caller, tell: TellError): MaybePromise<number> {
+  /** Returns how many a caller has. Where a function fails, it is the least that it ever said, and else 1. */
+  amountFor(request: R, caller: Caller, report: ReportError): MaybePromise<number> {
     const { limit } = this.#spec
     if (typeof limit === 'number') return limit
     if (typeof limit !== 'function') {
@@ -54,13 +54,13 @@ export class SpecRules<R> {
     return guarded(
       () => andThen(limit(request, caller), (amount) => this.#checked(amount)),
       (error) => {
-        tell(error)
+        report(error)
         return Number.isFinite(this.#least) ? this.#least : 1
       },
     )
   }
 
-  /** #checked makes sure that there is a rule for an amount. */
+  /** Makes sure that there is a rule for an amount. */
   #checked(amount: number): number {
     this.ruleFor(amount, false)
     if (amount > 0 && amount < this.#least) this.#least = amount
@@ -81,12 +81,12 @@ export class SpecRules<R> {
     const { name, by, cost: _cost, limit: _limit, response: _response, retryAfterJitter, ...rest } = this.#spec
     const { shadow, onStoreFailure, openFor, localShare, timeoutMs, consistency, syncInterval, ...options } = rest
     const limit = compileLimit({ ...options, limit: amount }, this.#where === '' ? '' : this.#where.slice(0, -1))
-    const spelled = name ?? spelledName(this.#spec, amount)
+    const shownName = name ?? defaultName(this.#spec, amount)
     if (consistency !== undefined) checkConsistency(consistency, limit, `${this.#where}consistency`)
     return Object.freeze({
       ...DEFAULTS,
-      id: spelled,
-      name: spelled,
+      id: shownName,
+      name: shownName,
       limit,
       consistency: consistency ?? (by === 'everyone' && isLeasable(limit) ? 'leased' : DEFAULTS.consistency),
       ...(syncInterval !== undefined && { syncIntervalMs: parseDuration(syncInterval, `${this.#where}syncInterval`) }),
@@ -102,18 +102,18 @@ export class SpecRules<R> {
   }
 }
 
-/** checkConsistency holds a limit to what rules may have. */
+/** Holds a limit to what rules may have. */
 function checkConsistency(consistency: Rule['consistency'], limit: Limit, where: string): void {
   if (consistency === 'exact' || isLeasable(limit)) return
-  const beside = limit.countDenied ? 'countDenied' : limit.algorithm
+  const other = limit.countDenied ? 'countDenied' : limit.algorithm
   throw new SluiceError(
     'GATE_OPTIONS_INVALID',
     where,
-    `${got(consistency)} cannot be combined with ${beside}, which is always exact`,
+    `${got(consistency)} cannot be combined with ${other}, which is always exact`,
   )
 }
 
-/** responseOf holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */
+/** Holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */
 function responseOf(response: SpecResponse | undefined, where: string): RuleResponse | undefined {
   if (response === undefined) return undefined
   const { status = 429, body, headers = [] } = response
@@ -125,8 +125,8 @@ function responseOf(response: SpecResponse | undefined, where: string): RuleResp
   return { status, body: typeof body === 'object' ? JSON.stringify(body) : body, headers: pairs }
 }
 
-/** spelledName names a limit that has no name. Where the amount differs from caller to caller it is not part of it. */
-function spelledName<R>({ limit, algorithm, window, calendar }: LimitSpec<R>, amount: number): string {
+/** Derives the name of a limit without one. The amount is not part of it where it differs from caller to caller. */
+function defaultName<R>({ limit, algorithm, window, calendar }: LimitSpec<R>, amount: number): string {
   const count = typeof limit === 'number' ? String(amount) : 'limit'
   if (algorithm === 'concurrency') return `${count}-at-once`
   if (calendar !== undefined) return `${count}-in-1-${calendar.unit}`

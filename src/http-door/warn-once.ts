@@ -1,9 +1,9 @@
 const MOST = 100
-const told = new Set<string>()
+const warned = new Set<string>()
 
-/** warnOnce tells the process each thing once: an outage fills logs quickly enough. */
+/** Emits each warning once per process: an outage would flood the log otherwise. */
 export function warnOnce(text: string): void {
-  if (told.has(text) || told.size >= MOST) return
-  told.add(text)
+  if (warned.has(text) || warned.size >= MOST) return
+  warned.add(text)
   process.emitWarning(text, 'SluiceWarning')
 }

@@ -1,6 +1,6 @@
 import { runAfter } from './long-wait.ts'
 
-/** pathOf returns path and query of an absolute URL, as they are written there. */
+/** Returns path and query of an absolute URL, as they are written there. */
 export function pathOf(url: string): string {
   const authority = url.indexOf('//')
   if (authority < 0) return url
@@ -14,17 +14,17 @@ interface AddressBook {
 }
 
 /**
- * runtimeAddress returns the address of a connection, of what a runtime hands to handlers beside the request: on Deno
+ * Returns the address of a connection from what a runtime passes to handlers in addition to the request: on Deno
  * `{remoteAddr}`, on Bun the server; undefined for anything else.
  */
-export function runtimeAddress(request: Request, beside: unknown): string | undefined {
-  if (typeof beside !== 'object' || beside === null) return undefined
-  const { remoteAddr, requestIP } = beside as { remoteAddr?: { hostname?: unknown }; requestIP?: unknown }
+export function runtimeAddress(request: Request, extra: unknown): string | undefined {
+  if (typeof extra !== 'object' || extra === null) return undefined
+  const { remoteAddr, requestIP } = extra as { remoteAddr?: { hostname?: unknown }; requestIP?: unknown }
   if (typeof remoteAddr?.hostname === 'string') return remoteAddr.hostname
-  return typeof requestIP === 'function' ? (beside as AddressBook).requestIP(request)?.address : undefined
+  return typeof requestIP === 'function' ? (extra as AddressBook).requestIP(request)?.address : undefined
 }
 
-/** delayed resolves after a while: to true, or at once to false when the client goes away. */
+/** Resolves after a delay: to true, or immediately to false when the client leaves. */
 export function delayed(ms: number, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return Promise.resolve(false)
   return new Promise((resolve) => {

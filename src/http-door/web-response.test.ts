@@ -46,14 +46,14 @@ describe('a response', () => {
   })
 
   it('tells once how its sending ended', async () => {
-    const told: string[] = []
+    const received: string[] = []
     const watched = (name: string, body: ConstructorParameters<typeof Response>[0]) =>
-      watchBody(new Response(body), (isWhole) => told.push(`${name} ${isWhole}`))
+      watchBody(new Response(body), (isWhole) => received.push(`${name} ${isWhole}`))
     watched('empty', null)
     await watched('whole', 'text').text()
     await watched('given up', 'text').body?.cancel()
     const broken = new ReadableStream({ pull: (controller) => controller.error(new Error('broken')) })
     await expect(watched('broken', broken).text()).rejects.toThrow('broken')
-    expect(told).toEqual(['empty true', 'whole true', 'given up false', 'broken false'])
+    expect(received).toEqual(['empty true', 'whole true', 'given up false', 'broken false'])
   })
 })

@@ -3,14 +3,14 @@ import type { FieldList } from '../core/http/field-list.ts'
 import type { Refusal } from '../core/http/refusal.ts'
 import { mergeFields } from './field-merge.ts'
 
-/** addFields sets fields on the answer to a request, which is what limiters of one request have in common. */
+/** Sets fields on the answer to a request, which is what limiters of one request have in common. */
 export function addFields(about: object, headers: Headers, fields: FieldList, decision: Decision): void {
   const get = (_about: object, name: string): string | null => headers.get(name)
   const set = (_about: object, name: string, value: string): void => headers.set(name, value)
   mergeFields(about, fields, decision, get, set)
 }
 
-/** changeable returns a response whose headers can be set: those that were fetched, and redirections, are copied. */
+/** Returns a response whose headers can be set: fetched responses and redirections are copied. */
 export function changeable(response: Response): Response {
   try {
     response.headers.delete('Sluice-Unused')
@@ -21,14 +21,16 @@ export function changeable(response: Response): Response {
 }
 
 /**
- * isFixed says whether an answer has to be left as it is: one that hands its connection over (101), which runtimes want
- * back unchanged, and Response.error().
+ * Whether an answer must not be changed: one that hands its connection over (101), which runtimes need unchanged, and
+ * Response.error().
  */
 export function isFixed({ status }: Response): boolean {
   return status < 200
 }
 
-/** refusalHeaders are those of a refusal's answer, apart from the rate limit fields: a rule's own do not replace these. */
+/**
+ * Returns the headers of a refusal's answer, apart from the rate limit fields: a rule's headers do not replace these.
+ */
 export function refusalHeaders({ contentType, body, headers }: Refusal, fields: FieldList): [string, string][] {
   const taken = new Set(fields.names.slice(0, fields.length).map((name) => name.toLowerCase()))
   return [
@@ -42,8 +44,8 @@ export function refusalHeaders({ contentType, body, headers }: Refusal, fields: 
 }
 
 /**
- * watchBody returns a response that tells once how its sending ended: true when the body was read to its end, false when
- * that was given up or failed. Without a body, it is sent already.
+ * Returns a response that reports once how its sending ended: true when the body was read to its end, false when that
+ * was aborted or failed. A response without a body counts as sent.
  */
 export function watchBody(response: Response, ended: (isWhole: boolean) => void): Response {
   if (response.body === null) {

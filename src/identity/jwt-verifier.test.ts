@@ -62,7 +62,7 @@ describe('jwtVerifier', () => {
     expect(await verifier.verify(await bySecret({ iss: 'https://b', aud: 'api' }))).toBeDefined()
   })
 
-  it('answers at once for a token that it has verified, until that expires', async () => {
+  it('answers synchronously for a token that it has verified, until that expires', async () => {
     let nowMs = NOW_MS
     const verifier = jwtVerifier({ publicKey: PEM, now: () => nowMs, clockToleranceS: 0 })
     const token = await byKey({ sub: 'u1', exp: NOW_S + 60 })

@@ -3,12 +3,12 @@ import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { SluiceError } from '../core/errors.ts'
 import type { Claims, TokenVerifier } from './claims.ts'
 
-/** A JsonWebKeySet is public keys, as an identity provider publishes them (RFC 7517). */
+/** Public keys, as an identity provider publishes them (RFC 7517). */
 export interface JsonWebKeySet {
   readonly keys: readonly object[]
 }
 
-/** JwtOptions say which tokens are good: the keys that sign them, and what has to be in them. */
+/** Which tokens are valid: the keys that sign them, and what they must contain. */
 export interface JwtOptions {
   /** A shared secret, for HS256, HS384 and HS512. At least 32 bytes. */
   readonly secret?: string | Uint8Array
@@ -37,9 +37,9 @@ const SYMMETRIC = ['HS256', 'HS384', 'HS512']
 const ASYMMETRIC = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
 /**
- * jwtVerifier verifies tokens and remembers the good ones until they expire, under a keyed hash: a token that was seen a
- * moment ago costs a hash, not a signature. Keys from an address are fetched at most once in 30 seconds (after a failure,
- * in 5), within 5 seconds, up to 256 KiB.
+ * Verifies tokens and remembers the good ones until they expire, under a keyed hash: a token that was seen a moment ago
+ * costs a hash, not a signature. Keys from an address are fetched at most once in 30 seconds (after a failure, in 5),
+ * within 5 seconds, up to 256 KiB.
  */
 export function jwtVerifier(options: JwtOptions): TokenVerifier {
   return new JwtVerifier(options)
@@ -47,7 +47,7 @@ export function jwtVerifier(options: JwtOptions): TokenVerifier {
 
 type Jose = typeof import('jose')
 type Key = KeyObject | JWTVerifyGetKey
-/** A KeySource makes the key when the package is there. */
+/** Makes the key when the package is there. */
 type KeySource = (jose: Jose) => Key
 
 class JwtVerifier implements TokenVerifier {
@@ -75,7 +75,7 @@ class JwtVerifier implements TokenVerifier {
     }
     this.#keySource = keySource
     this.#jose = import('jose')
-    // Whoever verifies a token is told.
+    // The error is reported when a token is verified.
     this.#jose.catch(() => {})
     this.#now = now
     this.#most = mostRemembered
@@ -93,10 +93,10 @@ class JwtVerifier implements TokenVerifier {
     const known = this.#remembered.get(digest)
     if (known !== undefined && known.untilMs > this.#now()) return known.claims
     this.#remembered.delete(digest)
-    return this.#verifyAnew(token, digest)
+    return this.#verifyUncached(token, digest)
   }
 
-  async #verifyAnew(token: string, digest: string): Promise<Claims | undefined> {
+  async #verifyUncached(token: string, digest: string): Promise<Claims | undefined> {
     const jose = await this.#jose
     try {
       const nowMs = this.#now()
@@ -112,7 +112,7 @@ class JwtVerifier implements TokenVerifier {
     }
   }
 
-  /** #remember keeps a token until it expires, and for ten minutes at the most: its key may be withdrawn meanwhile. */
+  /** Caches a token until it expires, for at most ten minutes: its key may be withdrawn meanwhile. */
   #remember(digest: string, claims: Claims, nowMs: number): void {
     const untilMs = Math.min(
       typeof claims.exp === 'number' ? claims.exp * 1000 : Number.POSITIVE_INFINITY,
@@ -161,7 +161,7 @@ function publicKeyOf(pem: string): KeyObject {
   }
 }
 
-/** withoutSecrets drops shared secrets: the algorithms of public keys would not use them, and nobody should miss that. */
+/** Drops shared secrets: the algorithms of public keys would not use them. */
 function withoutSecrets(jwks: JsonWebKeySet): JSONWebKeySet {
   const { keys } = jwks as JSONWebKeySet
   if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'object' && key !== null)) {
@@ -200,7 +200,7 @@ function remoteKeys(address: string, fetchKeys: typeof fetch): KeySource {
 
 const FAILURE_PAUSE_MS = 5_000
 
-/** bounded reads an answer up to 256 KiB: whoever serves the keys cannot fill this process's memory. */
+/** Reads an answer of up to 256 KiB: a key server must not fill this process's memory. */
 async function bounded(response: Response): Promise<Response> {
   const chunks: Uint8Array[] = []
   let bytes = 0

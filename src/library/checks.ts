@@ -2,7 +2,7 @@ import { got, SluiceError } from '../core/errors.ts'
 import { holdsPermits, type Limit, MAX_COUNT } from '../core/limit.ts'
 import type { CheckRequest } from '../core/request.ts'
 
-/** A SettledCost is what a request was charged when it was decided, and what it has cost in the end. */
+/** What a request was charged when it was decided, and what it has cost in the end. */
 export interface SettledCost {
   readonly charged: number
   readonly actual: number
@@ -28,7 +28,7 @@ function invalidCost(cost: number): SluiceError {
   return new SluiceError('COST_INVALID', 'cost', got(cost))
 }
 
-/** checkSettled refuses costs that cannot be what a request was charged, and what it has cost in the end. */
+/** Refuses costs that cannot be what a request was charged, and what it has cost in the end. */
 export function checkSettled({ charged, actual }: SettledCost): void {
   for (const [name, cost] of [
     ['charged', charged],
@@ -38,7 +38,7 @@ export function checkSettled({ charged, actual }: SettledCost): void {
   }
 }
 
-/** checkActual refuses what cannot be what a request has cost in the end. */
+/** Refuses what cannot be what a request has cost in the end. */
 export function checkActual(cost: number): void {
   if (!Number.isInteger(cost) || cost < 0 || cost > MAX_COUNT) throw new SluiceError('COST_INVALID', 'cost', got(cost))
 }
@@ -47,7 +47,7 @@ export function checkRefund(cost: number): void {
   if (!(cost >= 0)) throw new SluiceError('COST_INVALID', 'cost', got(cost))
 }
 
-/** checkPermits refuses to take permits of a limit that has none, and to take less than one. */
+/** Refuses to take permits of a limit that has none, and to take less than one. */
 export function checkPermits(limit: Limit, cost: number): void {
   if (!holdsPermits(limit)) {
     throw new SluiceError('ACQUIRE_NOT_APPLICABLE', 'acquire', `this limit is a ${limit.algorithm}`)
@@ -56,8 +56,8 @@ export function checkPermits(limit: Limit, cost: number): void {
 }
 
 /**
- * checkRequest refuses what is not text. A caller without types may pass a number, which would miss rules for that value,
- * or undefined, which would put everybody without a value into one counter.
+ * Rejects what is not text. A caller without types may pass a number, which would miss rules for that value, or
+ * undefined, which would put all callers without a value into one counter.
  */
 export function checkRequest({ domain, descriptors }: CheckRequest): void {
   checkText(domain, () => 'domain')

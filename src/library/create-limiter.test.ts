@@ -31,7 +31,7 @@ const anExport: CheckRequest = {
 }
 
 describe('createLimiter', () => {
-  it('decides at once, on one domain or several', () => {
+  it('decides synchronously, on one domain or several', () => {
     const limiter = createLimiter({ rules: [RULES, { ...RULES, domain: 'other' }], clock })
     expect(limiter).toBeInstanceOf(RuleLimiter)
     expect([1, 2, 3, 4].map(() => limiter.check(alice).allowed)).toEqual([true, true, true, false])

@@ -17,14 +17,14 @@ import { checkActual, checkRequest } from './checks.ts'
 import { Permit, SharedPermit } from './permit.ts'
 import { firstConnection } from './ready.ts'
 
-/** LimiterOptions are those of a limiter in memory. */
+/** The options of a limiter in memory. */
 export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
   /** The rules, in the shape of a rule file: one domain, or several. */
   readonly rules: RuleFile | readonly RuleFile[]
   readonly redis?: undefined
 }
 
-/** SharedLimiterOptions are those of a limiter on Redis. */
+/** The options of a limiter on Redis. */
 export interface SharedLimiterOptions
   extends Pick<LimiterOptions, 'rules' | 'observer' | 'onDecision'>,
     Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'> {
@@ -40,8 +40,8 @@ const FORMS: FormsOf<AnyOptions> = {
 }
 
 /**
- * createLimiter makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers at
- * once; with `redis`, all processes share the budgets, and every call returns a promise.
+ * Makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers at once; with
+ * `redis`, all processes share the budgets, and every call returns a promise.
  */
 export function createLimiter(options: LimiterOptions): RuleLimiter
 export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
@@ -63,7 +63,7 @@ export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimi
   )
 }
 
-/** RuleLimiter is a set of rules with their counters in memory, as `createLimiter()` makes it. Every call answers at once. */
+/** A set of rules with their counters in memory, as `createLimiter()` returns it. Every call is synchronous. */
 export class RuleLimiter {
   readonly #open: () => Limiter<MemoryStore>
   #limiter: Limiter<MemoryStore>
@@ -74,17 +74,16 @@ export class RuleLimiter {
     this.#limiter = this.#open()
   }
 
-  /** check decides about a request at once; it charges every rule that matched, or none. */
+  /** Decides about a request synchronously; charges every rule that matched, or none. */
   check(request: CheckRequest): Decision {
     checkRequest(request)
     return this.#limiter.check(request)
   }
 
   /**
-   * settle takes what a request has cost in the end, where `check` was asked with an estimate: every rule that matched gives
-   * back what was too much, or charges what was too little, whether it fits or not. Debt is one whole budget at the most:
-   * `dropped` of each verdict says what went beyond. It returns undefined where there is nothing to do: the request was
-   * refused, or cost what was charged.
+   * Settles a request that `check` was asked about with an estimate: every rule that matched gives back the excess, or
+   * charges the rest, whether it fits or not. Debt is at most one whole budget: `dropped` of each verdict says what was
+   * beyond it. Returns undefined where there is nothing to do: the request was refused, or cost what was charged.
    */
   settle(request: CheckRequest, decision: Decision, cost: number): Decision | undefined {
     checkRequest(request)
@@ -92,7 +91,7 @@ export class RuleLimiter {
     return this.#limiter.settle(request, decision, cost)
   }
 
-  /** acquire is check, and holds the places of `concurrency` rules until the permit is released. */
+  /** Like check, and holds the places of `concurrency` rules until the permit is released. */
   acquire(request: CheckRequest): Permit<Decision> {
     checkRequest(request)
     // A permit gives back where it was taken, also when everything was forgotten meanwhile.
@@ -104,19 +103,19 @@ export class RuleLimiter {
     return permit
   }
 
-  /** reset gives the caller of a request the whole budget again, in every rule that matches. */
+  /** Gives the caller of a request the whole budget again, in every rule that matches. */
   reset(request: CheckRequest): void {
     checkRequest(request)
     this.#limiter.reset(request)
   }
 
-  /** resetAll gives all callers the whole budget again, for instance between tests. */
+  /** Gives all callers the whole budget again, for instance between tests. */
   resetAll(): void {
     this.#limiter = this.#open()
   }
 }
 
-/** SharedRuleLimiter is RuleLimiter on Redis: the same calls, each with a promise. They reject for wrong arguments only. */
+/** RuleLimiter on Redis: the same calls, each with a promise. They reject for wrong arguments only. */
 export class SharedRuleLimiter {
   readonly #open: OpenStore
   readonly #limiter: Limiter<Store>
@@ -158,12 +157,12 @@ export class SharedRuleLimiter {
     await this.#limiter.reset(request)
   }
 
-  /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
+  /** Only for limits in memory: shared counters are reset one key at a time. */
   async resetAll(): Promise<void> {
     throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this limiter are in Redis')
   }
 
-  /** close lets go of the connection. A process that ends by itself need not call it. */
+  /** Closes the connection. A process that exits need not call it. */
   async close(): Promise<void> {
     await this.#open.close()
   }

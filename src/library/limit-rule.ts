@@ -4,27 +4,29 @@ import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import { OPEN_PATH } from '../core/rules/rule-path.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 
-/** A SharedLimit is what a limit on Redis can say beside the limit itself. */
+/** What a limit on Redis can set in addition to the limit. */
 export interface SharedLimit {
-  /** What its counters are called: limits of one name share them. Default: spelled from the limit, as in `100-in-1m`. */
+  /**
+   * The name of its counters: limits with the same name share them. Default: derived from the limit, as in `100-in-1m`.
+   */
   readonly name?: string
   /** What happens while Redis does not answer. Default: `local`. */
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
-  /** local: the share of the budget that this process may admit by itself. Default: 1. */
+  /** local: the share of the budget that this process alone may admit. Default: 1. */
   readonly localShare?: number
   /** How long Redis may take. Default: that of `redisTimeoutMs`, 5. */
   readonly timeoutMs?: number
 }
 
-/** limitRule makes the rule of a limit that is all there is: every key has its own counter. */
+/** Makes the rule of a limit that is all there is: every key has its own counter. */
 export function limitRule(options: LimitOptions, shared: SharedLimit = {}): Rule {
   const { name, onStoreFailure, localShare, timeoutMs } = shared
   const limit = compileLimit(options)
-  const spelled = name ?? nameOf(limit)
+  const shownName = name ?? nameOf(limit)
   return Object.freeze({
     ...DEFAULTS,
-    id: spelled,
-    name: spelled,
+    id: shownName,
+    name: shownName,
     limit,
     path: OPEN_PATH,
     ...(onStoreFailure !== undefined && { onStoreFailure }),

@@ -5,8 +5,8 @@ interface Decided {
 }
 
 /**
- * A Permit is a place taken by `acquire`. It ends exactly once, however often `release` is called, and by itself at the
- * end of the block when declared with `using`. A refused one holds nothing, and releasing it does nothing.
+ * A permit taken by `acquire`. It ends exactly once, however often `release` is called, and automatically at the end of
+ * the block when declared with `using`. A refused one holds nothing, and releasing it does nothing.
  */
 export class Permit<T extends Decided = Verdict> implements Disposable {
   readonly allowed: boolean
@@ -21,7 +21,7 @@ export class Permit<T extends Decided = Verdict> implements Disposable {
     this.#giveBack = giveBack
   }
 
-  /** release gives the place back, and says whether it still held one. */
+  /** Gives the place back, and says whether it still held one. */
   release(): boolean {
     const giveBack = this.#giveBack
     this.#giveBack = undefined
@@ -34,7 +34,7 @@ export class Permit<T extends Decided = Verdict> implements Disposable {
   }
 }
 
-/** A SharedPermit is a Permit of a limit on Redis: `await permit.release()`, or `await using`. */
+/** A Permit of a limit on Redis: `await permit.release()`, or `await using`. */
 export class SharedPermit<T extends Decided = Verdict> implements AsyncDisposable {
   readonly allowed: boolean
   /** What was decided, with all its fields. */
@@ -48,7 +48,7 @@ export class SharedPermit<T extends Decided = Verdict> implements AsyncDisposabl
     this.#giveBack = giveBack
   }
 
-  /** release gives the place back, and says whether it still held one. While Redis is away, its time gives it back. */
+  /** Gives the permit back, and returns whether it was still held. While Redis is unavailable, it expires instead. */
   async release(): Promise<boolean> {
     const giveBack = this.#giveBack
     this.#giveBack = undefined

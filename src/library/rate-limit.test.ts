@@ -35,7 +35,7 @@ describe('rateLimit', () => {
     expect(limiter.check('user:42').allowed).toBe(true)
   })
 
-  it('answers at once, with no promise', () => {
+  it('answers synchronously, with no promise', () => {
     expect(limiterOf('gcra').check('k')).not.toBeInstanceOf(Promise)
     expect(limiterOf('concurrency').acquire('k')).not.toBeInstanceOf(Promise)
   })
@@ -63,7 +63,7 @@ describe('rateLimit', () => {
     expect([one, two, one, two].map((limiter) => limiter.check('k').allowed)).toEqual([true, true, false, false])
   })
 
-  it('remembers maxKeys callers at the most, and says what it holds', () => {
+  it('remembers at most maxKeys callers, and says what it holds', () => {
     const { limiter } = fixture({ limit: 10, window: '1m', maxKeys: 100 })
     for (let i = 0; i < 1_000; i++) limiter.check(`user:${i}`)
     expect(limiter.stats).toMatchObject({ keys: 100, evicted: 900, shared: 0 })
@@ -148,7 +148,7 @@ describe('acquire', () => {
     expect(limiter.peek('k').remaining).toBe(2)
   })
 
-  it('has the place back by itself after leaseTtl, and a late release takes nobody’s place away', () => {
+  it('has the permit back after leaseTtl, and a late release takes no one’s place away', () => {
     const { clock, limiter } = fixture(two)
     const late = limiter.acquire('k', 2)
     clock.atMs += 10_000

@@ -17,12 +17,12 @@ import { limitRule, type SharedLimit } from './limit-rule.ts'
 import { Permit } from './permit.ts'
 import { SharedRateLimiter } from './shared-rate-limit.ts'
 
-/** RateLimitOptions are those of a limit in memory. */
+/** The options of a limit in memory. */
 export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
   readonly redis?: undefined
 }
 
-/** SharedRateLimitOptions are those of a limit on Redis. */
+/** The options of a limit on Redis. */
 export interface SharedRateLimitOptions
   extends PlainLimit,
     SharedLimit,
@@ -45,7 +45,7 @@ const FORMS: FormsOf<AnyOptions> = {
 }
 
 /**
- * rateLimit makes a limiter for one limit. In memory it answers at once:
+ * Makes a limiter for one limit. In memory it is synchronous:
  *
  *   const limiter = rateLimit({ limit: 100, window: '1m' })
  *   if (!limiter.check('user:42').allowed) return tooManyRequests()
@@ -70,7 +70,7 @@ export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter 
   )
 }
 
-/** RateLimiter is one limit with its counters in memory, as `rateLimit()` makes it. Every call answers at once. */
+/** One limit with its counters in memory, as `rateLimit()` returns it. Every call is synchronous. */
 export class RateLimiter {
   readonly limit: Limit
   readonly #rule: Rule
@@ -89,28 +89,27 @@ export class RateLimiter {
     this.#decider = new Decider(this.#store, observer)
   }
 
-  /** check decides about one request of a caller, and charges it when it is allowed. It never waits. */
+  /** Decides about one request of a caller, and charges it when it is allowed. It never waits. */
   check(key: string, cost = 1): Verdict {
     checkKey(key)
     checkCost(cost)
     return this.#decider.decideOne(this.#rule, key, cost)
   }
 
-  /** peek looks at a caller's budget without charging. */
+  /** Looks at a caller's budget without charging. */
   peek(key: string): Verdict {
     return this.check(key, 0)
   }
 
-  /** refund gives budget back, for instance when the work that was charged did not happen. */
+  /** Gives budget back, for instance when the work that was charged did not happen. */
   refund(key: string, cost = 1): Verdict {
     checkRefund(cost)
     return this.check(key, -cost)
   }
 
   /**
-   * settle corrects a charge that was an estimate: it gives back what was too much, and charges what was too little, whether
-   * it fits or not. Debt is one whole budget at the most: `dropped` of the verdict says what went beyond. It returns
-   * undefined where there is nothing to do: the request was refused, or cost what was charged.
+   * Corrects a charge that was an estimate: gives back the excess, or charges the rest, whether it fits or not. Debt is at
+   * most one whole budget: `dropped` of the verdict says what was beyond it. Returns undefined where there is nothing to do: the request was refused, or cost what was charged.
    *
    *   const verdict = limiter.check(key, 500)
    *   if (verdict.allowed) limiter.settle(key, verdict, { charged: 500, actual: await work() })
@@ -124,7 +123,7 @@ export class RateLimiter {
       .verdict
   }
 
-  /** acquire takes a place of a `concurrency` limit; the permit gives it back. */
+  /** Takes a place of a `concurrency` limit; the permit gives it back. */
   acquire(key: string, cost = 1): Permit {
     checkKey(key)
     checkPermits(this.limit, cost)
@@ -139,13 +138,13 @@ export class RateLimiter {
     return permit
   }
 
-  /** reset gives a caller the whole budget again. */
+  /** Gives a caller the whole budget again. */
   reset(key: string): void {
     checkKey(key)
     this.#decider.reset([{ key, limit: this.limit, rule: this.#rule }])
   }
 
-  /** resetAll gives all callers the whole budget again, for instance between tests. */
+  /** Gives all callers the whole budget again, for instance between tests. */
   resetAll(): void {
     this.#store = this.#open()
     this.#decider = new Decider(this.#store, this.#observer)
@@ -156,7 +155,7 @@ export class RateLimiter {
   }
 }
 
-/** defined leaves out what is undefined. */
+/** Leaves out what is undefined. */
 function defined<T extends object>(options: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }

@@ -30,7 +30,7 @@ describe('firstConnection', () => {
     expect(wait()).toBeUndefined()
   })
 
-  it('has nobody wait for ever', async () => {
+  it('has no one wait for ever', async () => {
     vi.useFakeTimers()
     try {
       const { wait } = attempt()

@@ -15,7 +15,7 @@ import { firstConnection } from './ready.ts'
 
 const DOMAIN = 'app'
 
-/** SharedRateLimiter is RateLimiter on Redis: the same calls, each with a promise. */
+/** RateLimiter on Redis: the same calls, each with a promise. */
 export class SharedRateLimiter {
   readonly limit: Limit
   readonly #rule: Rule
@@ -24,7 +24,7 @@ export class SharedRateLimiter {
   readonly #decider: Decider<Store>
   readonly #ready: () => Promise<void> | undefined
 
-  /** @internal A limit that has no name of its own shares its counters with no other of its process. */
+  /** @internal An unnamed limit shares its counters with no other of its process. */
   constructor(rule: Rule, isNamed: boolean, options: StoreOptions, observer: Observer | undefined) {
     this.limit = rule.limit
     this.#rule = rule
@@ -34,7 +34,7 @@ export class SharedRateLimiter {
     this.#ready = firstConnection(this.#open)
   }
 
-  /** check decides about one request of a caller, and charges it when it is allowed. It rejects for wrong arguments only. */
+  /** Decides about one request of a caller, and charges it when it is allowed. It rejects for wrong arguments only. */
   async check(key: string, cost = 1): Promise<Verdict> {
     checkKey(key)
     checkCost(cost)
@@ -43,18 +43,18 @@ export class SharedRateLimiter {
     return verdicts[0].verdict
   }
 
-  /** peek looks at a caller's budget without charging. */
+  /** Looks at a caller's budget without charging. */
   peek(key: string): Promise<Verdict> {
     return this.check(key, 0)
   }
 
-  /** refund gives budget back, for instance when the work that was charged did not happen. */
+  /** Gives budget back, for instance when the work that was charged did not happen. */
   async refund(key: string, cost = 1): Promise<Verdict> {
     checkRefund(cost)
     return this.check(key, -cost)
   }
 
-  /** settle corrects a charge that was an estimate, see RateLimiter. One that was decided without Redis is left as it is. */
+  /** Corrects a charge that was an estimate, see RateLimiter. One that was decided without Redis is left as it is. */
   async settle(key: string, verdict: Verdict, cost: SettledCost): Promise<Verdict | undefined> {
     checkKey(key)
     checkSettled(cost)
@@ -64,7 +64,7 @@ export class SharedRateLimiter {
     return settled?.verdicts[0].verdict
   }
 
-  /** acquire takes a permit of a `concurrency` limit. */
+  /** Takes a permit of a `concurrency` limit. */
   async acquire(key: string, cost = 1): Promise<SharedPermit> {
     checkKey(key)
     checkPermits(this.limit, cost)
@@ -77,26 +77,26 @@ export class SharedRateLimiter {
     return permit
   }
 
-  /** reset gives a caller the whole budget again. */
+  /** Gives a caller the whole budget again. */
   async reset(key: string): Promise<void> {
     checkKey(key)
     await this.#ready()
     await this.#decider.reset([this.#charge(key, 0)])
   }
 
-  /** resetAll is for limits in memory: what is shared, nobody forgets for all. */
+  /** Only for limits in memory: shared counters are reset one key at a time. */
   async resetAll(): Promise<void> {
     throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this limit are in Redis')
   }
 
-  /** close lets go of the connection. A process that ends by itself need not call it. */
+  /** Closes the connection. A process that exits need not call it. */
   async close(): Promise<void> {
     await this.#open.close()
   }
 
   #charge(key: string, cost: number): PlannedCharge {
     const entries = [{ key: 'key', value: key }]
-    return chargeOf(this.#rule, this.#open.keys.spell(this.#domain, this.#rule, entries), cost, {
+    return chargeOf(this.#rule, this.#open.keys.encode(this.#domain, this.#rule, entries), cost, {
       domain: DOMAIN,
       entries,
       descriptor: 0,

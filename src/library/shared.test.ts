@@ -79,7 +79,7 @@ describe('rateLimit on Redis', () => {
     client.destroy()
   })
 
-  it('does as onStoreFailure says while Redis is away', async () => {
+  it('does as onStoreFailure says while Redis is unavailable', async () => {
     const redis = await startRedis()
     const limits = (['open', 'closed', 'local'] as const).map((onStoreFailure) =>
       opened(
@@ -98,7 +98,7 @@ describe('rateLimit on Redis', () => {
   it.each([
     ['an address that is none', 'http://localhost', 'REDIS_URL_INVALID'],
     ['a client that is none', {} as never, 'REDIS_CLIENT_INVALID'],
-  ])('says at once what is wrong with %s', (_, redis, code) => {
+  ])('says immediately what is wrong with %s', (_, redis, code) => {
     expect(() => rateLimit({ limit: 1, window: '1m', redis })).toThrow(code)
   })
 
@@ -109,7 +109,7 @@ describe('rateLimit on Redis', () => {
     ['timeoutMs', '5'],
     ['timeoutMs', 0],
     ['name', ''],
-  ])('says at once that %s is not %o', (option, value) => {
+  ])('says immediately that %s is not %o', (option, value) => {
     const options = { limit: 1, window: '1m', redis: 'redis://127.0.0.1:1', [option]: value } as never
     expect(() => rateLimit(options)).toThrow(`GATE_OPTIONS_INVALID: ${option}: got`)
   })
@@ -122,12 +122,12 @@ describe('rateLimit on Redis', () => {
     await expect(limiter.acquire('a')).rejects.toThrow('ACQUIRE_NOT_APPLICABLE')
   })
 
-  it('tells an observer of every decision', async () => {
-    const told: unknown[] = []
-    const observer = { decided: (charges: readonly object[]) => told.push(...charges) }
+  it('notifies an observer of every decision', async () => {
+    const received: unknown[] = []
+    const observer = { decided: (charges: readonly object[]) => received.push(...charges) }
     const limiter = opened(rateLimit({ limit: 1, window: '1d', redis: url, observer, ...named() }))
     await limiter.check('a')
-    expect(told).toMatchObject([{ cost: 1, entries: [{ key: 'key', value: 'a' }] }])
+    expect(received).toMatchObject([{ cost: 1, entries: [{ key: 'key', value: 'a' }] }])
   })
 })
 
@@ -159,7 +159,7 @@ describe('createLimiter on Redis', () => {
 })
 
 describe('types', () => {
-  it('tell a limiter in memory from one on Redis', () => {
+  it('distinguish a limiter in memory from one on Redis', () => {
     const typesOnly = (redis: string | undefined): void => {
       expectTypeOf(rateLimit({ limit: 1, window: '1ms' })).toEqualTypeOf<RateLimiter>()
       expectTypeOf(rateLimit({ limit: 1, window: '1ms', redis: 'redis://x' })).toEqualTypeOf<SharedRateLimiter>()

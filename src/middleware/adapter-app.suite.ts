@@ -11,22 +11,22 @@ export interface Got {
   readonly body: string
 }
 
-/** A Visit is a request that can be left, once the server has it. */
+/** A request that can be left, once the server has it. */
 export interface Visit {
-  /** leave resolves when the server has noticed, so that what a middleware does about it has happened. */
+  /** Resolves when the server has noticed, so that what a middleware does about it has happened. */
   leave(): Promise<void>
 }
 
-/** A Client speaks to an app behind middlewares under test. */
+/** Speaks to an app behind middlewares under test. */
 export interface Client {
-  /** get returns an answer when the server is done with it, so that what a middleware does at the end has happened. */
+  /** Returns an answer when the server is done with it, so that what a middleware does at the end has happened. */
   get(path?: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Got>
-  /** visit opens a request whose answer the test does not wait for. */
+  /** Opens a request whose answer the test does not wait for. */
   visit(path: string, headers?: Readonly<Record<string, string>>): Visit
   close(): Promise<void>
 }
 
-/** SuiteOptions are options for a request of any framework. */
+/** Options for a request of any framework. */
 export type SuiteOptions = GateOptions<unknown>
 
 export interface Limiter {
@@ -38,7 +38,7 @@ export interface StartedAdapter extends Client {
   readonly limiters: readonly Limiter[]
 }
 
-/** An AdapterUnderTest starts apps with the routes of Routes behind limiters, the first one outside. */
+/** Starts apps with the routes of Routes behind limiters, the first one outside. */
 export interface AdapterUnderTest {
   readonly name: string
   start(limiters: readonly SuiteOptions[], routes: Routes): Promise<StartedAdapter>
@@ -46,13 +46,13 @@ export interface AdapterUnderTest {
   readonly cannotReset?: string
   /** What the framework adds to the type of JSON. */
   readonly jsonCharset?: string
-  /** header reads a field of a request of the framework. */
+  /** Reads a field of a request of the framework. */
   header(request: unknown, name: string): string | undefined
 }
 
 /**
- * Routes is what the apps under test do: / answers 200, /settle settles a cost of 5, /error answers 400, /throw fails, /hang never answers, /work answers and
- * /stream goes on when `finish` is called.
+ * What the apps under test do: / answers 200, /settle settles a cost of 5, /error answers 400, /throw fails, /hang
+ * never answers, /work answers and /stream goes on when `finish` is called.
  */
 export class Routes {
   hanging = 0
@@ -67,7 +67,7 @@ export class Routes {
     this.#finish()
   }
 
-  /** work is what /work does before it answers. */
+  /** Returns what /work does before it answers. */
   async work(): Promise<string> {
     this.working++
     await this.finished
@@ -81,7 +81,7 @@ export class Routes {
     yield 'there!'
   }
 
-  /** stream is what /stream answers with. */
+  /** Returns what /stream answers with. */
   stream(): ReadableStream<Uint8Array> {
     const chunks = this.chunks()
     const encoder = new TextEncoder()
@@ -95,7 +95,7 @@ export class Routes {
   }
 }
 
-/** serveHttp makes a client for a server of Node.js, which it starts. `closed` is called when the server has closed. */
+/** Makes a client for a server of Node.js, which it starts. `closed` is called when the server has closed. */
 export async function serveHttp(server: Server, closed: () => unknown = () => {}): Promise<Client> {
   let visits = 0
   const ends = new Map<string, () => void>()
@@ -141,13 +141,13 @@ export async function serveHttp(server: Server, closed: () => unknown = () => {}
   }
 }
 
-/** gotOf reads a response to its end. */
+/** Reads a response to its end. */
 export async function gotOf(response: Response): Promise<Got> {
   const { status, headers } = response
   return { status, headers: Object.fromEntries(headers), body: await response.text() }
 }
 
-/** A Runner starts apps of an adapter, one at a time, and stops what a test has left running. */
+/** Starts apps of an adapter, one at a time, and stops what a test has left running. */
 export interface Runner {
   readonly routes: Routes
   readonly running: StartedAdapter

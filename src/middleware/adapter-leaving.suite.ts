@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 /** One an hour: what is held back is held back for longer than any test takes. */
 const HOURLY = { limit: 1, window: '1h', burst: 3, algorithm: 'leaky_bucket' } as const
 
-/** testLeaving states what every adapter does with requests that wait, and with clients that do not. */
+/** States what every adapter does with requests that wait, and with clients that do not. */
 export function testLeaving(adapter: AdapterUnderTest): void {
   const app = runnerOf(adapter)
   let counted = 0
@@ -50,7 +50,7 @@ export function testLeaving(adapter: AdapterUnderTest): void {
       await client.leave()
     }
   }
-  /** fakeTime lets the test say what time it is, for timers and for counters. */
+  /** Lets the test say what time it is, for timers and for counters. */
   const fakeTime = () => {
     processRenewals.close()
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })

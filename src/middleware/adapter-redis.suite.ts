@@ -8,20 +8,20 @@ import { until } from '../../tests/servers/until.mjs'
 import type { RuleFile } from '../core/rules/schema.ts'
 import { type AdapterUnderTest, Routes, type StartedAdapter, type SuiteOptions } from './adapter-app.suite.ts'
 
-/** testAdapterOnRedis states what every adapter does with counters in Redis. */
+/** States what every adapter does with counters in Redis. */
 export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
   let url: string
   const apps: StartedAdapter[] = []
   let proxy: FaultProxy | undefined
 
-  /** start starts an app on Redis. Tests wait for what Redis says: they give it much more time than users would. */
+  /** Starts an app on Redis. Tests wait for what Redis says: they give it much more time than users would. */
   const start = async (options: SuiteOptions, routes = new Routes()): Promise<StartedAdapter> => {
     const timeout = options.rules === undefined && { timeoutMs: 60_000 }
     const app = await adapter.start([{ redis: url, ...timeout, ...options }], routes)
     apps.push(app)
     return app
   }
-  /** ready waits until the connection is there: before that, decisions follow the failure policy. */
+  /** Waits until the connection is there: before that, decisions follow the failure policy. */
   const ready = async (): Promise<void> => {
     const { get } = await start({ limit: 1, window: '1m', name: randomUUID(), onStoreFailure: 'open' })
     await until('decisions are made in Redis', async () => (await get()).status === 429)
@@ -32,12 +32,12 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     await app.close()
     await Promise.all(app.limiters.map((limiter) => limiter.close()))
   }
-  /** startProxied puts a proxy before Redis, for the apps of one test. */
+  /** Puts a proxy before Redis, for the apps of one test. */
   const startProxied = async (): Promise<FaultProxy> => {
     proxy = await startProxy((await sharedRedis()).port)
     return proxy
   }
-  /** startProbe starts an app that answers 503 while Redis cannot be reached through a proxy, and 200 else. */
+  /** Starts an app that answers 503 while Redis cannot be reached through a proxy, and 200 else. */
   const startProbe = async (redis: string): Promise<() => Promise<number>> => {
     const name = randomUUID()
     const { get } = await start({
@@ -70,8 +70,12 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
     })
 
     it('counts the same limit for itself wherever it is made, unless it has a name', async () => {
-      const told: string[] = []
-      const own = { redis: url, keyPrefix: `${randomUUID()}:`, log: (line: string) => void told.push(line) } as const
+      const received: string[] = []
+      const own = {
+        redis: url,
+        keyPrefix: `${randomUUID()}:`,
+        log: (line: string) => void received.push(line),
+      } as const
       const limit = { ...own, limit: 2, window: '1d', timeoutMs: 60_000, onStoreFailure: 'closed' } as const
       const probe = await start({ ...own, limit: 1_000, window: '1d', name: 'probe', onStoreFailure: 'closed' })
       await until('decisions are made in Redis', async () => (await probe.get()).status === 200)
@@ -83,7 +87,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
         (await get()).status,
       ]
       expect(await statuses(apart)).toEqual([200, 200, 429])
-      expect(told.filter((line) => line.includes('have no name'))).toHaveLength(1)
+      expect(received.filter((line) => line.includes('have no name'))).toHaveLength(1)
       const named = { ...limit, name: 'shared' } as const
       const together = await adapter.start([named, named], new Routes())
       apps.push(together)
@@ -211,7 +215,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       await until('the connections are closed', () => proxy.connections === 0)
     })
 
-    it('follows the failure policy of each limit when Redis is gone, and goes on when it is back', async () => {
+    it('follows the failure policy of each limit when Redis is gone, and goes on when it has recovered', async () => {
       const server = await startRedis()
       try {
         const [open, closed, local] = await Promise.all(
@@ -233,10 +237,10 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
         await server.kill()
         await until('the failure is noticed', async () => (await closed.get()).status === 503)
         expect((await closed.get()).headers['retry-after']).toBe('1')
-        const told = await Promise.all(
+        const received = await Promise.all(
           [open, closed, local].map(async (app) => (await app.get()).headers['sluice-fallback']),
         )
-        expect(told).toEqual(['open', 'closed', undefined])
+        expect(received).toEqual(['open', 'closed', undefined])
         expect([(await open.get()).status, (await open.get()).status]).toEqual([200, 200])
         expect((await local.get()).status).toBe(429)
         await server.restart()
@@ -248,7 +252,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
   })
 }
 
-/** rulesOf makes rules of a domain of its own: three an hour for each address. */
+/** Makes rules of a domain of its own: three an hour for each address. */
 function rulesOf(domain: string): RuleFile {
   const limit = { unit: 'hour', requests_per_unit: 3, algorithm: 'sliding_log', timeout_ms: 10_000 } as const
   return { domain, descriptors: [{ key: 'ip', rate_limit: limit }] }

@@ -4,7 +4,7 @@ import { until } from '../../tests/servers/until.mjs'
 import { type AdapterUnderTest, type Client, runnerOf, type SuiteOptions } from './adapter-app.suite.ts'
 import { testLeaving } from './adapter-leaving.suite.ts'
 
-/** testAdapter states what every adapter does. */
+/** States what every adapter does. */
 export function testAdapter(adapter: AdapterUnderTest): void {
   const app = runnerOf(adapter)
   const { start, stop } = app
@@ -52,7 +52,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['small %22plan%22'] })
     })
 
-    it('sheds with 503, Retry-After and LOAD_SHED, tells nothing of a budget, and never sheds what is critical', async () => {
+    it('sheds with 503, Retry-After and LOAD_SHED, reports nothing of a budget, and never sheds what is critical', async () => {
       const clock = { nowMs: () => 1_700_000_000_000 }
       const limits = { limit: 9, window: '1m', clock } as const
       const get = await start({ ...limits, shed: { capacity: 1, reserved: 0 } })
@@ -71,7 +71,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await statuses(critical, '/', '/', '/')).toEqual([200, 200, 200])
     })
 
-    it('believes the priority that a trusted caller says, and nobody else', async () => {
+    it('believes the priority that a trusted caller says, and no one else', async () => {
       const limits = { limit: 9, window: '1m', clock: { nowMs: () => 1_700_000_000_000 } } as const
       const ofNetwork = async (network: string): Promise<number[]> => {
         const priorityHeader = { name: 'X-Priority', from: [network] }
@@ -120,7 +120,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect(await statuses(get, '/settle', '/')).toEqual([200, 429])
     })
 
-    it('tells of the budget on answers that are failures, too', async () => {
+    it('shows the budget on answers that are failures, too', async () => {
       const get = await start({ limit: 3, window: '1m' })
       expect((await get('/error')).headers['x-ratelimit-remaining']).toBe('2')
     })
@@ -197,7 +197,7 @@ export function testAdapter(adapter: AdapterUnderTest): void {
       expect((await get('/', { 'x-api-key': 'f', 'x-cost': '2' })).headers['x-ratelimit-remaining']).toBe('0')
     })
 
-    it('skips what it is told to skip, without a word', async () => {
+    it('skips what it is configured to skip, without a word', async () => {
       const isHealth = (request: unknown): boolean => adapter.header(request, 'x-health') !== undefined
       for (const skip of [isHealth, async (request: unknown) => isHealth(request)]) {
         const get = await start({ limit: 0, window: '1m', skip })
@@ -263,52 +263,52 @@ export function testAdapter(adapter: AdapterUnderTest): void {
     })
 
     it('never lets its own errors reach the app', async () => {
-      const told: unknown[] = []
+      const received: unknown[] = []
       const cost = (): Promise<never> => Promise.reject(new Error('broken'))
-      const get = await start({ window: '1m', cost, limit: 1, onError: (error) => void told.push(error) })
+      const get = await start({ window: '1m', cost, limit: 1, onError: (error) => void received.push(error) })
       expect(await statuses(get, '/', '/')).toEqual([200, 429])
-      expect(told).toEqual([new Error('broken'), new Error('broken')])
+      expect(received).toEqual([new Error('broken'), new Error('broken')])
       await stop()
       const nowMs = (): never => {
         throw new Error('broken')
       }
-      const broken = { limit: 1, clock: { nowMs }, onError: (error: unknown) => void told.push(error) }
+      const broken = { limit: 1, clock: { nowMs }, onError: (error: unknown) => void received.push(error) }
       const open = await start({ ...broken, window: '1m' })
       expect(await statuses(open, '/', '/')).toEqual([200, 200])
-      expect(told).toHaveLength(4)
+      expect(received).toHaveLength(4)
       await stop()
       const closed = await start({ ...broken, window: '1m', onStoreFailure: 'closed', onError: () => {} })
       expect(await closed()).toMatchObject({ status: 503, headers: { 'retry-after': '1' } })
     })
 
-    it('tells an observer of every decision', async () => {
-      const told: [rule: string, cost: number, allowed: boolean][] = []
+    it('notifies an observer of every decision', async () => {
+      const received: [rule: string, cost: number, allowed: boolean][] = []
       const observer: SuiteOptions['observer'] = {
         decided: (charges, { allowed }) => {
-          for (const { rule, cost } of charges) told.push([rule.name, cost, allowed])
+          for (const { rule, cost } of charges) received.push([rule.name, cost, allowed])
         },
       }
       const get = await start({ limit: 1, window: '1m', observer })
       await get()
       await get()
-      expect(told).toEqual([
+      expect(received).toEqual([
         ['1-in-1m', 1, true],
         ['1-in-1m', 1, false],
       ])
     })
 
-    it('tells a function of every decision, in plain fields', async () => {
-      const told: unknown[] = []
+    it('calls a function with every decision, in plain fields', async () => {
+      const received: unknown[] = []
       const get = await start({
         limit: 1,
         window: '1m',
         onDecision: ({ rule, cost, allowed, remaining, limit, fallback }) => {
-          told.push([rule, cost, allowed, remaining, limit, fallback])
+          received.push([rule, cost, allowed, remaining, limit, fallback])
         },
       })
       await get()
       await get()
-      expect(told).toEqual([
+      expect(received).toEqual([
         ['1-in-1m', 1, true, 0, 1, undefined],
         ['1-in-1m', 1, false, 0, 1, undefined],
       ])

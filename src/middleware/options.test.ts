@@ -181,11 +181,11 @@ describe.each(PLAIN_DOORS.filter(([name]) => name !== 'a handler of sluice/nest'
     [{ by: ['tenant', 'ip'] }, "by: 'tenant': requires identity.tenant, or identity.jwt and identity.claims.tenant"],
     [{ by: 'api_key' }, "by: 'api_key': requires identity.apiKey"],
     [{ identity: { claims: { tier: 'plan' } } }, 'identity.claims: requires identity.jwt'],
-  ])('refuses %o, which nobody tells', async (options, message) => {
+  ])('refuses %o, which no option provides', async (options, message) => {
     await expect(made(options)).rejects.toThrow(message)
   })
 
-  it('takes what somebody tells', async () => {
+  it('takes what an option provides', async () => {
     const tell = () => undefined
     await made({ limit: { free: 1 }, identity: { tier: tell } })
     await made({ by: ['user', 'tenant', 'api_key', 'ip'], identity: { user: tell, tenant: tell, apiKey: true } })

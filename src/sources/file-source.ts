@@ -1,7 +1,7 @@
 import type { RuleReceiver, RuleSource } from '../engine/rule-source.ts'
 import { RuleWatcher } from './rule-watcher.ts'
 
-/** A FileSource delivers the rules of files and directories, and looks after them from then on. */
+/** Delivers the rules of files and directories, and looks after them from then on. */
 export class FileSource implements RuleSource {
   readonly name: string
   readonly #paths: readonly string[]

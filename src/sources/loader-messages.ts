@@ -3,21 +3,21 @@ import type { CompileOptions } from '../core/rules/compile.ts'
 import type { RuleInput } from '../core/rules/load.ts'
 import type { RulePart } from '../core/rules/packed-rules.ts'
 
-/** What a ThreadLoader tells its thread. Parts are sent one by one, as they are asked for. */
+/** What a ThreadLoader sends its thread. Parts are sent one by one, on request. */
 export type ToLoader =
   | { readonly type: 'load'; readonly inputs: readonly RuleInput[]; readonly options: CompileOptions }
   | { readonly type: 'next' }
 
 /** What the thread answers. */
 export type FromLoader =
-  /** It runs, and can be told to load. */
+  /** It runs and can load. */
   | { readonly type: 'ready' }
   | { readonly type: 'part'; readonly part: RulePart }
   | { readonly type: 'refused'; readonly errors: readonly PlainError[]; readonly omitted: number }
   /** It met a fault of ours. */
   | { readonly type: 'fault'; readonly reason: string }
 
-/** A PlainError is a SluiceError in a form that can be sent. */
+/** A SluiceError in a form that can be sent. */
 export interface PlainError {
   readonly code: ErrorCode
   readonly where: string

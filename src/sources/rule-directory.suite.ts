@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** A RuleDirectory is a directory of rule files that lasts as long as the test that made it. */
+/** A directory of rule files that lasts as long as the test that made it. */
 export class RuleDirectory {
   readonly path: string
 
@@ -15,18 +15,18 @@ export class RuleDirectory {
     for (const [name, text] of Object.entries(files)) this.write(name, text)
   }
 
-  /** at returns the path of a file. */
+  /** Returns the path of a file. */
   at(name: string): string {
     return join(this.path, name)
   }
 
-  /** write writes a file in place, and the directories that it needs. */
+  /** Writes a file in place, and the directories that it needs. */
   write(name: string, text: string | Uint8Array): void {
     mkdirSync(dirname(this.at(name)), { recursive: true })
     writeFileSync(this.at(name), text)
   }
 
-  /** replace puts a new file in the place of an old one, in one step, as editors and deployment tools do. */
+  /** Puts a new file in the place of an old one, in one step, as editors and deployment tools do. */
   replace(name: string, text: string): void {
     this.write('.draft', text)
     renameSync(this.at('.draft'), this.at(name))
@@ -41,8 +41,8 @@ export class RuleDirectory {
   }
 
   /**
-   * mount writes a version of a ConfigMap as the kubelet does: the files in a directory named after the time, `..data` a
-   * link to it that is swapped by a rename, and a link through `..data` for each file.
+   * Writes a version of a ConfigMap as the kubelet does: the files in a directory named after the time, `..data` a link
+   * to it that is swapped by a rename, and a link through `..data` for each file.
    */
   mount(version: string, files: Record<string, string>): void {
     for (const [name, text] of Object.entries(files)) this.write(`..${version}/${name}`, text)
@@ -55,12 +55,14 @@ export class RuleDirectory {
   }
 }
 
-/** ruleText returns a rule file with one limit for each value of `user`: of a day, so that no test meets the edge of a window. */
+/**
+ * Returns a rule file with one limit for each value of `user`: of a day, so that no test meets the edge of a window.
+ */
 export function ruleText(requests: number, domain = 'api'): string {
   return `domain: ${domain}\ndescriptors:\n  - key: user\n    rate_limit: { unit: day, requests_per_unit: ${requests} }\n`
 }
 
-/** longRuleText is ruleText with so many more descriptors: 200 are more than are loaded at once. */
+/** Like ruleText with so many more descriptors: 200 are more than are loaded at once. */
 export function longRuleText(requests: number, more = 200): string {
   const lines = Array.from(
     { length: more },

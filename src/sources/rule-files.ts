@@ -9,9 +9,9 @@ const MAX_FILES = 10_000
 const MAX_BYTES = 8 * 1024 * 1024
 
 /**
- * listRuleFiles returns the rule files of paths: a file as it is, of a directory every .yaml and .yml file in it and
- * below, in order of name. Names that start with a dot are not looked at: Kubernetes keeps a ConfigMap's versions in
- * such directories, and editors their drafts. It throws a RulesError that names what cannot be read.
+ * Returns the rule files of paths: a file as it is, of a directory every .yaml and .yml file in it and below, in order
+ * of name. Names that start with a dot are not looked at: Kubernetes keeps a ConfigMap's versions in such directories,
+ * and editors their drafts. It throws a RulesError that names what cannot be read.
  */
 export async function listRuleFiles(paths: readonly string[]): Promise<string[]> {
   const files: string[] = []
@@ -24,7 +24,7 @@ export async function listRuleFiles(paths: readonly string[]): Promise<string[]>
   return files
 }
 
-/** collect adds the files of a directory. `above` holds the real paths of the directories it is in. */
+/** Adds the files of a directory. `above` holds the real paths of the directories it is in. */
 async function collect(directory: string, files: string[], above: readonly string[]): Promise<void> {
   const real = await reading(directory, () => realpath(directory))
   if (above.includes(real)) throw unreadable(directory, 'a link to a directory that it is in')
@@ -39,7 +39,7 @@ async function collect(directory: string, files: string[], above: readonly strin
   }
 }
 
-/** kindOf follows links. A pipe or a device among the files would never end, and is left alone. */
+/** Follows links. A pipe or a device among the files would never end, and is left alone. */
 async function kindOf(path: string, entry: Dirent): Promise<'directory' | 'rules' | undefined> {
   const isNamedSo = /\.ya?ml$/.test(entry.name)
   if (entry.isFile()) return isNamedSo ? 'rules' : undefined
@@ -56,7 +56,7 @@ async function kindOf(path: string, entry: Dirent): Promise<'directory' | 'rules
   }
 }
 
-/** readRuleFiles reads the rule files of paths. It throws a RulesError that names all that cannot be read. */
+/** Reads the rule files of paths. It throws a RulesError that names all that cannot be read. */
 export async function readRuleFiles(paths: readonly string[]): Promise<RuleText[]> {
   const files = await each(paths, (path) => listRuleFiles([path]))
   const listed = files.flat()
@@ -91,7 +91,7 @@ async function readRuleFile(file: string): Promise<RuleText> {
   }
 }
 
-/** fingerprint changes whenever a rule file does: it is made of the real paths, times and sizes. */
+/** Changes whenever a rule file does: it is made of the real paths, times and sizes. */
 export async function fingerprint(paths: readonly string[]): Promise<string> {
   try {
     const files = await listRuleFiles(paths)
@@ -105,7 +105,7 @@ export async function fingerprint(paths: readonly string[]): Promise<string> {
   }
 }
 
-/** reading turns the errors of the file system into a RulesError that names the path. */
+/** Turns the errors of the file system into a RulesError that names the path. */
 async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()

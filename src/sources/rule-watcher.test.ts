@@ -65,7 +65,7 @@ async function started(files: Record<string, string> = { 'api.yaml': ruleText(1)
 
 const UNREADABLE = 'Rules must be a readable file, or a directory of .yaml and .yml files.'
 const TYPO = ruleText(9).replace('unit: day', 'unit: minut')
-const TOLD =
+const EXPECTED =
   'RULE_INVALID: rules/api.yaml:4:25: unit: got "minut" ' +
   '(invalid option: expected one of "second"|"minute"|"hour"|"day"|"week"|"month"|"year"). ' +
   'See docs/rules.md for the rule language.'
@@ -125,7 +125,7 @@ describe('RuleWatcher: ways to change a file', () => {
     expect(watched.limits).toEqual({ api: 7 })
   })
 
-  it('sees the swap of a ConfigMap, all files at once', async () => {
+  it('sees the swap of a ConfigMap, all files together', async () => {
     const directory = new RuleDirectory()
     directory.mount('2026_01', { 'api.yaml': ruleText(1), 'users.yaml': ruleText(2, 'users') })
     const watched = new Watched(directory)
@@ -206,7 +206,7 @@ describe('RuleWatcher: files that are not complete', () => {
     expect(watched.live.counts).toEqual({ loads: 2, refusals: 0 })
   })
 
-  it('refuses half a file that stays so, keeps the last good rules, and heals', async () => {
+  it('refuses half a file that stays so, keeps the last good rules, and recovers', async () => {
     const watched = await started()
     watched.directory.write('api.yaml', first)
     await watched.looks(5)
@@ -256,29 +256,29 @@ describe('RuleWatcher: files that are not complete', () => {
 })
 
 describe('RuleWatcher: files that are wrong', () => {
-  it('keeps the last good rules, and tells why once for all looks', async () => {
+  it('keeps the last good rules, and reports why once for all looks', async () => {
     const watched = await started()
     watched.directory.write('api.yaml', TYPO)
     await watched.looks(5)
     expect(watched.limits).toEqual({ api: 1 })
-    expect(watched.refused).toEqual([TOLD])
+    expect(watched.refused).toEqual([EXPECTED])
     expect(watched.live.counts).toEqual({ loads: 1, refusals: 1 })
   })
 
-  it('counts another wrong file of the same reason, but tells it only once until a good one came', async () => {
+  it('counts another wrong file of the same reason, but reports it only once until a good one came', async () => {
     const watched = await started()
     for (const text of [TYPO, `${TYPO}# still\n`]) {
       watched.directory.write('api.yaml', text)
       await watched.looks(2)
     }
-    expect(watched.refused).toEqual([TOLD])
+    expect(watched.refused).toEqual([EXPECTED])
     expect(watched.live.counts).toEqual({ loads: 1, refusals: 2 })
 
     watched.directory.write('api.yaml', ruleText(30))
     await watched.looks(2)
     watched.directory.write('api.yaml', TYPO)
     await watched.looks(2)
-    expect(watched.refused).toEqual([TOLD, TOLD])
+    expect(watched.refused).toEqual([EXPECTED, EXPECTED])
     expect(watched.limits).toEqual({ api: 30 })
   })
 

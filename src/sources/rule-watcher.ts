@@ -7,14 +7,14 @@ import { fingerprint, readRuleFiles } from './rule-files.ts'
 export type { RuleReceiver }
 
 const POLL_MS = 200
-/** How often files that change while they are read are read again, where somebody waits for the answer. */
+/** How often files that change during a read are read again, if a caller waits for the answer. */
 const MAX_READS = 5
 
 /**
- * RuleWatcher keeps a receiver up to date with rule files. It looks at their times and sizes five times a second and
- * reads them when two looks in a row agree on a change, so that a file that is still being written is left alone: a
- * change is in force after less than half a second. Looking, instead of asking the system for events, sees every way to
- * change a file: plain writes, renames, the symbolic links of a Kubernetes ConfigMap, network file systems.
+ * Keeps a receiver up to date with rule files. It looks at their times and sizes five times a second and reads them
+ * when two looks in a row agree on a change, so that a file that is still being written is left alone: a change is in
+ * force after less than half a second. Looking, instead of asking the system for events, sees every way to change a
+ * file: plain writes, renames, the symbolic links of a Kubernetes ConfigMap, network file systems.
  */
 export class RuleWatcher {
   readonly #paths: readonly string[]
@@ -32,20 +32,20 @@ export class RuleWatcher {
     this.#schedule = schedule
   }
 
-  /** start reads the files, and watches them from then on. It returns whether they are in force. */
+  /** Reads the files, and watches them from then on. It returns whether they are in force. */
   async start(): Promise<boolean> {
     const isGood = await this.reload()
     this.#again()
     return isGood
   }
 
-  /** stop ends the watch. What is being read is not reported any more. */
+  /** Ends the watch. What is being read is not reported any more. */
   stop(): void {
     this.#isStopped = true
     this.#cancel?.()
   }
 
-  /** reload reads the files at once, changed or not. It returns whether they are in force. */
+  /** Reads the files immediately, changed or not. Returns whether they are in force. */
   reload(): Promise<boolean> {
     return this.#inTurn(async () => {
       let settled: Reading | undefined
@@ -57,7 +57,7 @@ export class RuleWatcher {
     })
   }
 
-  /** look compares the files with what was read last. */
+  /** Compares the files with what was read last. */
   look(): Promise<void> {
     return this.#inTurn(async () => {
       const mark = await fingerprint(this.#paths)
@@ -70,8 +70,8 @@ export class RuleWatcher {
   }
 
   /**
-   * #inTurn does one thing at a time. Otherwise a look that began before a reload could end after it, and put older
-   * rules into force than those that the reload read.
+   * Does one thing at a time. Otherwise a look that began before a reload could end after it and put older rules in
+   * force.
    */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(work)
@@ -79,7 +79,7 @@ export class RuleWatcher {
     return turn
   }
 
-  /** #read reads all files. The result is whole when none of them changed meanwhile: no mix of two versions. */
+  /** Reads all files. The result is whole when none of them changed meanwhile: no mix of two versions. */
   async #read(mark: string): Promise<Reading> {
     const result = await readRuleFiles(this.#paths).catch((error: unknown) => this.#asRulesError(error))
     return { result, mark, isWhole: (await fingerprint(this.#paths)) === mark }
@@ -112,14 +112,14 @@ export class RuleWatcher {
   }
 }
 
-/** A Reading is what the files said, or why they could not be read, and the fingerprint they had before. */
+/** What the files said, or why they could not be read, and the fingerprint they had before. */
 interface Reading {
   readonly result: readonly RuleText[] | RulesError
   readonly mark: string
   readonly isWhole: boolean
 }
 
-/** every calls back once after a time, without keeping the process alive for it. */
+/** Calls back once after a time, without keeping the process alive for it. */
 function every(ms: number): (look: () => void) => () => void {
   return (look) => {
     const timer = setTimeout(look, ms)

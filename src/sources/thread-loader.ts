@@ -18,7 +18,7 @@ const MAX_WAIT_MS = 60_000
 const MAX_HEAP_MIB = 1_024
 
 export interface ThreadLoaderOptions {
-  /** Where the thread's code is. Default: beside this file. */
+  /** The URL of the thread's code. Default: next to this file. */
   readonly entry?: URL
   /** Texts up to this length are loaded in this thread. Default: 2,048. */
   readonly short?: number
@@ -33,10 +33,10 @@ export interface ThreadLoaderOptions {
 }
 
 /**
- * ThreadLoader loads rules in a thread of its own, so that this one goes on deciding meanwhile. The thread parses, checks
- * and compiles; its result comes back in parts, each of which takes this thread less than a millisecond. The thread starts
- * with the first load, ends when it has nothing to do, and keeps no process alive. Whatever happens to it is a RulesError,
- * after which the next load starts another. Where no thread can be started, rules are loaded here.
+ * Loads rules in a separate thread, so that this one continues to decide. The thread parses, checks and compiles; its
+ * result comes back in parts, each of which takes this thread less than a millisecond. The thread starts with the first
+ * load, ends when it is idle, and keeps no process alive. Any failure of it is a RulesError, after which the next load
+ * starts another. Where no thread can be started, rules are loaded here.
  */
 export class ThreadLoader implements RuleLoader {
   readonly #options: ThreadLoaderOptions
@@ -55,7 +55,7 @@ export class ThreadLoader implements RuleLoader {
     return isShort ? { rules: loadRules(inputs, plain) } : this.#loadAway(inputs, plain)
   }
 
-  /** close ends the thread, if there is one. The next load starts another. */
+  /** Ends the thread, if there is one. The next load starts another. */
   close(): void {
     clearTimeout(this.#idle)
     const ending = this.#thread
@@ -80,7 +80,7 @@ export class ThreadLoader implements RuleLoader {
     }
   }
 
-  /** #running returns the thread that runs, or else a new one. */
+  /** Returns the thread that runs, or else a new one. */
   #running(): Promise<Worker | undefined> {
     if (this.#thread !== undefined) return this.#thread
     const starting = startThread(this.#options)
@@ -101,13 +101,13 @@ export class ThreadLoader implements RuleLoader {
       if (keepParts) parts.push(part)
       const rules = unpacker.add(part)
       if (rules !== undefined) return keepParts ? { rules, parts } : { rules }
-      // Others have their turn first. Asked at once, a quick thread could answer before this turn ends, again and again.
+      // Other work has its turn first. Otherwise a quick thread could answer before this turn ends, again and again.
       await nextTurn()
     }
   }
 }
 
-/** nextTurn lets the event loop go round. */
+/** Lets the event loop go round. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
@@ -120,12 +120,12 @@ function partOf(answer: FromLoader): RulePart {
   throw new RulesError(errors, answer.omitted)
 }
 
-/** A ThreadFault is what happened to a thread that did not do its work. */
+/** What happened to a thread that did not do its work. */
 class ThreadFault extends Error {}
 
 /**
- * startThread returns a thread that is ready, or nothing where there can be none: on a platform without threads, in a
- * bundle without the thread's code, where the process may not start any.
+ * Returns a thread that is ready, or nothing where there can be none: on a platform without threads, in a bundle
+ * without the thread's code, where the process may not start any.
  */
 async function startThread(options: ThreadLoaderOptions): Promise<Worker | undefined> {
   let thread: Worker | undefined
@@ -135,10 +135,10 @@ async function startThread(options: ThreadLoaderOptions): Promise<Worker | undef
     await nextTurn()
     const entry = options.entry ?? new URL('./loader-thread.js', import.meta.url)
     const resourceLimits = { maxOldGenerationSizeMb: options.mostHeapMib ?? MAX_HEAP_MIB }
-    // What the process was told to load before its own code is of no use here.
+    // Flags that preload code into the process are of no use here.
     thread = new Worker(entry, { name: 'sluice rules', execArgv: [], resourceLimits })
     thread.unref()
-    // Once it is ready, whoever waits for an answer hears of its end; in between nobody needs to.
+    // Once it is ready, callers that wait for an answer learn of its end; in between it is not needed.
     thread.on('error', () => {})
     await answered(thread, MAX_WAIT_MS)
     return thread
@@ -154,7 +154,7 @@ function ask(thread: Worker, message: ToLoader, maxWaitMs: number): Promise<From
   return answer
 }
 
-/** answered returns the next message of a thread. It rejects with a ThreadFault when there will be none. */
+/** Returns the next message of a thread. It rejects with a ThreadFault when there will be none. */
 function answered(thread: Worker, maxWaitMs: number): Promise<FromLoader> {
   return new Promise((resolve, reject) => {
     const settle = (): void => {
@@ -182,7 +182,7 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message.split('\n')[0] : String(error)
 }
 
-/** lengthOf adds texts up. How long an object is nobody knows. */
+/** Adds up the lengths of texts. The length of an object is unknown. */
 function lengthOf(inputs: readonly RuleInput[]): number {
   return inputs.reduce((sum, input) => sum + ('text' in input ? input.text.length : Number.POSITIVE_INFINITY), 0)
 }

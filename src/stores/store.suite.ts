@@ -38,7 +38,7 @@ const SEEDS = [1, 2, 1_034, 3_729_438_487, 3_860_838_157, 4_029_739_758, 4_029_7
 /** More operations, and more seeds, find rarer faults: SLUICE_OPERATIONS=100000, SLUICE_SEEDS=300. */
 const OPERATIONS = Number(process.env.SLUICE_OPERATIONS ?? 3_000)
 
-/** storeSuite is the conformance kit: what every store promises, as claims. makeStore returns an empty store each time. */
+/** Returns the conformance kit: what every store promises, as claims. makeStore returns an empty store each time. */
 export function storeSuite(
   name: string,
   makeStore: (options: { readonly startMs: number }) => Promise<StoreUnderTest>,

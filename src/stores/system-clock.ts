@@ -5,22 +5,22 @@ const { hrtime } = process
 const realNow = /\[native code\]/.test(String(Date.now)) ? Date.now : undefined
 
 /**
- * systemClock makes a steady clock of this machine. hrtime is the cheapest way here to ask for the time. Where fake timers
- * have taken the place of Date, time is theirs: tests move it.
+ * Makes a steady clock of this machine. hrtime is the cheapest way here to ask for the time. Where fake timers have
+ * taken the place of Date, time is theirs: tests move it.
  */
 export function systemClock(): Clock {
   return new SystemClock()
 }
 
-/** monotonicMs is the monotonic clock of this machine. */
+/** Returns the monotonic clock of this machine. */
 export function monotonicMs(): number {
   const time = hrtime()
   return time[0] * 1_000 + time[1] / 1_000_000
 }
 
 /**
- * SystemClock is the steady clock, or the fake one while there is one. It never goes back: where another clock is behind,
- * it goes on from where it was, and moves by as much.
+ * The steady clock, or the fake one while there is one. It never goes back: where another clock is behind, it goes on
+ * from where it was, and moves by as much.
  */
 class SystemClock implements Clock {
   /** Made when first asked, so that a fake clock that was there before may show any date. */

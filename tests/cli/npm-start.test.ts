@@ -117,7 +117,7 @@ describe('npm start', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
     expect(output).toMatch(/ info {2}stopped\n$/)
     expect(output.match(/health says no/g)).toHaveLength(1)
-    expect(output).not.toContain('ending at once')
+    expect(output).not.toContain('stopping immediately')
   })
 
   it('ends at once at the second Ctrl-C', async () => {
@@ -130,7 +130,7 @@ describe('npm start', () => {
       socket.on('error', () => {}),
       'close',
     )
-    expect(await run.output).toContain('SIGINT again: ending at once')
+    expect(await run.output).toContain('SIGINT again: stopping immediately')
   })
 })
 

@@ -170,7 +170,7 @@ describe('sluice reset refuses', () => {
   const URL_OF_NOBODY = 'redis://127.0.0.1:1'
 
   it.each<[string, string[], string]>([
-    ['nothing to forget', [], 'RESET_TARGET_INVALID: reset: nothing is named'],
+    ['nothing to forget', [], 'RESET_TARGET_INVALID: reset: no target is given'],
     ['two things at once', ['--all', '--domain=d', 'a=b'], 'RESET_TARGET_INVALID: reset: key=value beside --all'],
     ['everything', ['--all'], 'RESET_TARGET_INVALID: reset: --all without --domain'],
     ['a descriptor without rules', ['a=b'], 'RESET_TARGET_INVALID: reset: key=value without --rules'],

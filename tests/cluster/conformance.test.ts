@@ -22,15 +22,15 @@ type PartitionOf = (key: string) => number
 /** emptyStore is the one store, for keys that nobody has used yet. */
 async function emptyStore(partitionOf: PartitionOf, startMs: number): Promise<StoreUnderTest> {
   const run = randomUUID()
-  const spell = (key: string): string => keyOf(partitionOf(key), `${run}|${key}`)
-  const spelled = (charges: readonly Charge[]): Charge[] =>
-    charges.map((charge) => ({ ...charge, key: spell(charge.key) }))
+  const encode = (key: string): string => keyOf(partitionOf(key), `${run}|${key}`)
+  const encoded = (charges: readonly Charge[]): Charge[] =>
+    charges.map((charge) => ({ ...charge, key: encode(charge.key) }))
   const store: Store = {
-    decide: (charges) => redis.decide(spelled(charges)),
-    acquire: (charges) => redis.acquire(spelled(charges)),
+    decide: (charges) => redis.decide(encoded(charges)),
+    acquire: (charges) => redis.acquire(encoded(charges)),
     release: (lease) => redis.release(lease),
     renew: (permits) => redis.renew(permits),
-    reset: (key, limit) => redis.reset(spell(key), limit),
+    reset: (key, limit) => redis.reset(encode(key), limit),
     close: () => {},
   }
   nowMs = startMs

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { KeyedHash } from '../../src/core/hash.ts'
-import { KeySpeller } from '../../src/core/key-speller.ts'
+import { KeyEncoder } from '../../src/core/key-encoder.ts'
 import type { Entry } from '../../src/core/request.ts'
 import { compileObjects } from '../../src/core/rules/compile.ts'
 import { match } from '../../src/core/rules/match.ts'
@@ -24,13 +24,13 @@ const domain = compileObjects([
     ],
   },
 ]).domains.get('api') as Domain
-const speller = new KeySpeller(new KeyedHash(1, 2), PARTITIONS.length)
+const encoder = new KeyEncoder(new KeyedHash(1, 2), PARTITIONS.length)
 
 /** keysOf spells the counters of a user, for all of its rules. */
-function keysOf(user: string, by = speller): string[] {
+function keysOf(user: string, by = encoder): string[] {
   const entries: Entry[] = [{ key: 'user', value: user }]
   const below = [...entries, { key: 'path', value: '/' }]
-  return [entries, below].flatMap((each) => match(domain, each).map((rule) => by.spell('api', rule, each)))
+  return [entries, below].flatMap((each) => match(domain, each).map((rule) => by.encode('api', rule, each)))
 }
 
 const partitionOf = (key: string): number => Number(/^sluice:\{(\d+)\}:/.exec(key)?.[1])
@@ -64,7 +64,7 @@ describe('keys on a cluster', () => {
   })
 
   it('are in other partitions under another secret, so that no caller can choose one', () => {
-    const other = new KeySpeller(new KeyedHash(3, 4), PARTITIONS.length)
+    const other = new KeyEncoder(new KeyedHash(3, 4), PARTITIONS.length)
     const users = Array.from({ length: 3_200 }, (_, i) => `user-${i}`)
     const same = users.filter((user) => partitionOf(keysOf(user)[0]) === partitionOf(keysOf(user, other)[0]))
     // By chance, one in 32 stays: 100 of these.

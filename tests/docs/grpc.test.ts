@@ -18,7 +18,7 @@ const rows = text
   .map((line) => line.split('|').map((cell) => cell.trim()))
 const named = (cell: string): string[] => [...cell.matchAll(/`(\w+)`/g)].map(([, name]) => name)
 
-function spell(name: string, value: number): string {
+function encode(name: string, value: number): string {
   if (name.endsWith('Ms')) {
     if (value >= 3_600_000) return `${value / 3_600_000} h`
     return value > 60_000 ? `${value / 60_000} min` : `${value / 1_000} s`
@@ -53,7 +53,7 @@ describe('docs/grpc.md', () => {
 
   it.each(Object.entries(limits))('names %s with its default', (name, value) => {
     const found = rows.filter((row) => row[3] === `\`${name}\``).map((row) => row[2])
-    expect(found).toEqual([spell(name, value)])
+    expect(found).toEqual([encode(name, value)])
   })
 
   it.each(Object.entries(DEFAULT_BUDGETS))('names the budget %s with its default', (name, { burst, perSecond }) => {
@@ -69,7 +69,7 @@ describe('docs/grpc.md', () => {
       .filter((line) => line.startsWith('| ') && !/^\| (what|---) \|/.test(line))
       .map((line) => line.split('|').map((cell) => cell.trim()))
     expect(listed.map(([, what, bound]) => [what, bound])).toEqual(
-      BOUNDS.map(([what, name, value]) => [what, spell(name, value)]),
+      BOUNDS.map(([what, name, value]) => [what, encode(name, value)]),
     )
     const flags = listed.flatMap((row) => [...row[4].matchAll(/--([a-z-]+)/g)].map(([, flag]) => flag))
     expect(flags.filter((flag) => !SETTINGS.some((setting) => setting.flag === flag))).toEqual([])

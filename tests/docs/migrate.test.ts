@@ -36,9 +36,9 @@ describe('docs/migrate-from-envoy-ratelimit.md', () => {
   })
 
   it('lists every rule file that only one of the two reads', () => {
-    const spelled = { read: 'read | refused', refused: 'refused | read' }
+    const encoded = { read: 'read | refused', refused: 'refused | read' }
     expect(tableBelow('| | there | here | why |')).toEqual(
-      FILE_DIFFERENCES.map(({ what, there, reason }) => `| ${what} | ${spelled[there]} | ${reason} |`),
+      FILE_DIFFERENCES.map(({ what, there, reason }) => `| ${what} | ${encoded[there]} | ${reason} |`),
     )
   })
 })

@@ -125,7 +125,7 @@ export class Newcomer {
     const ask = async (): Promise<[number, string]> => {
       const response = await fetch(url, request)
       const body = await response.text()
-      const fields = [...response.headers].map(([name, value]) => `${spelled(name)}: ${value}`)
+      const fields = [...response.headers].map(([name, value]) => `${encoded(name)}: ${value}`)
       this.#shown = [`HTTP/1.1 ${response.status} ${response.statusText}`, ...fields, '', body].join('\n')
       return [response.status, body]
     }
@@ -137,7 +137,7 @@ export class Newcomer {
 }
 
 /** spelled writes the name of a field as the middleware does; fetch has them in lower case. */
-const spelled = (name: string): string =>
+const encoded = (name: string): string =>
   name
     .replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase())
     .replace('Ratelimit', 'RateLimit')

@@ -43,7 +43,7 @@ describe('sluice serve --rules DIR', () => {
     const { welcome, url } = await start('--rules', rules.path)
     expect(welcome.split('\n').slice(-3)).toEqual([
       `counters in memory; 1 limit in 1 domain, from ${rules.path}`,
-      'Changed rules come into force by themselves; SIGHUP reads them at once.',
+      'Changed rules are reloaded automatically; SIGHUP reloads them immediately.',
       '',
     ])
     expect(await ask(url, 'alice')).toEqual({ status: 200, limit: 2, remaining: 2 })

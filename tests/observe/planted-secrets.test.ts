@@ -156,7 +156,7 @@ describe('secrets', () => {
     for (const [i, [name, text]] of outputs.entries()) expect(text, name).toContain(OUTPUTS[i][2])
     const found = outputs.flatMap(([name, text]) =>
       Object.entries(PLANTED)
-        .filter(([, secret]) => spellingsOf(secret).some((spelled) => text.includes(spelled)))
+        .filter(([, secret]) => spellingsOf(secret).some((encoded) => text.includes(encoded)))
         .map(([which]) => `${which} in ${name}`),
     )
     expect(found).toEqual([])

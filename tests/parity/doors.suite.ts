@@ -32,7 +32,7 @@ export interface Ask {
 }
 
 /** A Told is what a door did with a request: what it charged, and what it said. */
-export interface Told {
+export interface Received {
   readonly charges: readonly string[]
   readonly verdict: string
   readonly status: number
@@ -40,7 +40,7 @@ export interface Told {
 
 /** A Door is a way in, by rules of one domain, on a clock of the test's. */
 export interface Door {
-  ask(ask: Ask): Promise<Told>
+  ask(ask: Ask): Promise<Received>
   close(): Promise<void>
 }
 
@@ -89,7 +89,7 @@ class Recorder implements Observer {
     this.#decision = decision
   }
 
-  take(status: number): Told {
+  take(status: number): Received {
     const decision = this.#decision
     const charges = this.#charges.map(counterOf).sort()
     this.#charges = []

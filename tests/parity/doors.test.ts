@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { RuleFile } from '../../src/core/rules/schema.ts'
 import { NEW_SEEDS } from '../seeds/seeds.ts'
 import { asks, expectedCounters, ruleFiles } from './door-arbitraries.suite.ts'
-import { type Ask, DOORS, type Door, type Told } from './doors.suite.ts'
+import { type Ask, DOORS, type Door, type Received } from './doors.suite.ts'
 
 const ASK: Ask = {
   ip: '203.0.113.7',
@@ -41,7 +41,7 @@ const WITH_TIERS: RuleFile = {
 async function toldBy(start: (rules: RuleFile) => Promise<Door>, rules: RuleFile, list: readonly Ask[]) {
   const door = await start(rules)
   try {
-    const told: Told[] = []
+    const told: Received[] = []
     for (const ask of list) told.push(await door.ask(ask))
     return told
   } finally {

@@ -42,7 +42,7 @@ describe('sluice serve, told to end', () => {
     await printed(' info  SIGTERM: health says no from now on')
     child.kill('SIGINT')
     expect(await once(child, 'exit')).toEqual([130, null])
-    expect(await output).toMatch(/ warn {2}SIGINT again: ending at once\n$/)
+    expect(await output).toMatch(/ warn {2}SIGINT again: stopping immediately\n$/)
     expect(await ended).toBe(14)
     client.close()
   })

@@ -48,7 +48,7 @@ async function record(address, statsPort) {
     await pause(100)
   for (const [i, each] of fixture.cases.entries())
     each.stats = statsOf(stats.counts, `ratelimit.service.rate_limit.${domainOf(i)}.`)
-  writeFileSync(path, `${spell(fixture)}\n`)
+  writeFileSync(path, `${encode(fixture)}\n`)
   stats.close()
   console.log(`${asked} answers in ${fixture.cases.length} cases`)
 }
@@ -85,11 +85,11 @@ function statsOf(counts, prefix) {
 
 /** spell writes a fixture with a line for each request and each answer.
  * @param {Fixture} all */
-function spell({ reference, settings, rules, cases }) {
+function encode({ reference, settings, rules, cases }) {
   /** @param {unknown[]} values */
   const lines = (values) =>
     values.length === 0 ? '[]' : `[\n${values.map((each) => `    ${JSON.stringify(each)}`).join(',\n')}\n   ]`
-  const spelled = cases.map(({ claim, rules: name, asks, answers, stats }) =>
+  const encoded = cases.map(({ claim, rules: name, asks, answers, stats }) =>
     [
       `  {"claim": ${JSON.stringify(claim)}, "rules": ${JSON.stringify(name)},`,
       `   "asks": ${lines(asks)},`,
@@ -102,7 +102,7 @@ function spell({ reference, settings, rules, cases }) {
     `{"reference": ${JSON.stringify(reference)},`,
     ` "settings": ${JSON.stringify(settings)},`,
     ` "rules": {\n${named.join(',\n')}\n },`,
-    ` "cases": [\n${spelled.join(',\n')}\n ]}`,
+    ` "cases": [\n${encoded.join(',\n')}\n ]}`,
   ].join('\n')
 }
 

@@ -83,7 +83,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 const isListed = ({ claim, field }: Found) =>
   DIFFERENCES.some(({ cases, fields }) => cases.includes(claim) && fields.test(field))
 
-const spelled = ({ claim, field, theirs, ours }: Found) =>
+const encoded = ({ claim, field, theirs, ours }: Found) =>
   `${claim}: ${field}: ${JSON.stringify(theirs)} there, ${JSON.stringify(ours)} here`
 
 const found: Found[] = []
@@ -100,7 +100,7 @@ describe.each(Object.keys(STORES))('told to be compatible, Sluice on %s answers 
       differencesOf({ answers, stats }, answered[i], '').map((each) => ({ claim, ...each })),
     )
     found.push(...differences)
-    expect(differences.filter((each) => !isListed(each)).map(spelled)).toEqual([])
+    expect(differences.filter((each) => !isListed(each)).map(encoded)).toEqual([])
   })
 
   it('in all but what is listed: nothing is listed that does not differ any more', () => {

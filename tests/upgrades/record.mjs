@@ -3,7 +3,7 @@
 // keys. Run it once for each release whose nodes have to count together with later ones, never to make a test pass.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { KeySpeller } from '../../dist/core/key-speller.js'
+import { KeyEncoder } from '../../dist/core/key-encoder.js'
 import { storedKey } from '../../dist/core/keys.js'
 import { compileLimit } from '../../dist/core/limit.js'
 import { loadRules } from '../../dist/core/rules/load.js'
@@ -73,14 +73,14 @@ const calls = LIMITS.flatMap((options) =>
 )
 
 const { domains } = loadRules([{ file: 'api.yaml', text: RULES }])
-const speller = new KeySpeller(sharedHash(SECRET), PARTITIONS)
+const encoder = new KeyEncoder(sharedHash(SECRET), PARTITIONS)
 const keys = ENTRIES.map((list) => {
   const entries = list.map(([key, value]) => ({ key, value }))
-  return { entries, keys: match(domains.get('api'), entries).map((rule) => spelled(rule, entries)) }
+  return { entries, keys: match(domains.get('api'), entries).map((rule) => encoded(rule, entries)) }
 })
 
-function spelled(rule, entries) {
-  const key = storedKey(speller.spell('api', rule, entries), rule.limit)
+function encoded(rule, entries) {
+  const key = storedKey(encoder.encode('api', rule, entries), rule.limit)
   return { readable: key, compact: compact().of(key) }
 }
 

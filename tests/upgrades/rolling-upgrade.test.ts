@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createClient, RESP_TYPES } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KeySpeller } from '../../src/core/key-speller.ts'
+import { KeyEncoder } from '../../src/core/key-encoder.ts'
 import { storedKey } from '../../src/core/keys.ts'
 import { compileLimit, type LimitOptions } from '../../src/core/limit.ts'
 import type { Entry } from '../../src/core/request.ts'
@@ -63,12 +63,12 @@ describe.each(VERSIONS)('a node of this version beside %s', (version) => {
 
   it('names every counter as that one does', () => {
     const domain = loadRules([{ file: 'api.yaml', text: record.rules }]).domains.get('api') as Domain
-    const speller = new KeySpeller(hash(), PARTITIONS)
+    const encoder = new KeyEncoder(hash(), PARTITIONS)
     const compact = new CompactKeys(hash(), '', false)
     expect(record.keys.length).toBeGreaterThan(3)
     for (const { entries, keys } of record.keys) {
-      const spelled = match(domain, entries).map((rule) => storedKey(speller.spell('api', rule, entries), rule.limit))
-      expect(spelled.map((key) => ({ readable: key, compact: compact.of(key) }))).toEqual(keys)
+      const encoded = match(domain, entries).map((rule) => storedKey(encoder.encode('api', rule, entries), rule.limit))
+      expect(encoded.map((key) => ({ readable: key, compact: compact.of(key) }))).toEqual(keys)
     }
   })
 

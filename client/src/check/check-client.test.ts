@@ -114,13 +114,13 @@ describe('acquire', () => {
     expect(asked[1]).toMatchObject({ url: 'http://sluice.example:8080/v1/renew', body: { leases: ['abc'] } })
   })
 
-  it('asks nobody to renew what was not taken', async () => {
+  it('asks no one to renew what was not taken', async () => {
     const { client, asked } = answering([[200, ALLOWED]])
     expect(await (await client.acquire(REQUEST)).renew()).toBe('lost')
     expect(asked).toHaveLength(1)
   })
 
-  it('asks nobody to release what was not taken', async () => {
+  it('asks no one to release what was not taken', async () => {
     const { client, asked } = answering([[200, ALLOWED]])
     await (await client.acquire(REQUEST)).release()
     expect(asked).toHaveLength(1)
@@ -144,7 +144,7 @@ describe('reserve', () => {
     ])
   })
 
-  it('tells of a settlement that failed, and throws nothing', async () => {
+  it('reports a settlement that failed, and throws nothing', async () => {
     const failed = vi.fn()
     const { client } = answering(
       [

@@ -12,25 +12,25 @@ export interface CheckClientOptions {
   readonly deadlineMs?: number
   /** What is decided when it does not answer: `open` admits, `closed` refuses. Default: open. */
   readonly onFailure?: 'open' | 'closed'
-  /** Hears of failures. Default: nobody; decisions have them too. */
+  /** Receives failures. Default: none; decisions report them too. */
   readonly failed?: (error: unknown) => void
   /** Default: the global fetch. */
   readonly fetch?: typeof globalThis.fetch
 }
 
 /**
- * A CheckClient asks a Sluice service. It throws for requests that the service does not understand; hold throws for refusals, too.
+ * Asks a Sluice service. It throws for requests that the service does not understand; hold throws for refusals, too.
  */
 export interface CheckClient {
   check(request: CheckRequest): Promise<CheckDecision>
-  /** acquire is check, and takes places of `concurrency` rules. */
+  /** Like check, and takes places of `concurrency` rules. */
   acquire(request: CheckRequest): Promise<Permit>
   /**
    * hold acquires, works, and releases; while the work runs, its places are renewed. It throws a RateLimitError when it is refused,
    * and what the work throws.
    */
   hold<T>(request: CheckRequest, work: (holder: Holder) => T | Promise<T>): Promise<T>
-  /** reserve is check with an estimate as its cost. */
+  /** Like check with an estimate as its cost. */
   reserve(request: CheckRequest): Promise<Reservation>
 }
 
@@ -54,7 +54,7 @@ type Renewal = {
 }
 type Settled = { readonly settled: boolean }
 
-/** createCheckClient makes a client of the check API of a service, over fetch. */
+/** Makes a client of the check API of a service, over fetch. */
 export function createCheckClient(options: CheckClientOptions): CheckClient {
   const { token, deadlineMs = 250, onFailure = 'open', failed } = options
   if (!(deadlineMs > 0)) throw new TypeError(`deadlineMs must be above 0, not ${deadlineMs}`)
@@ -64,7 +64,7 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
   }
 
-  /** ask returns the answer of the service, or undefined when it had none to give. */
+  /** Returns the answer of the service, or undefined when it had none to give. */
   async function ask<T>(
     path: string,
     body: object,
@@ -97,7 +97,7 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     }
   }
 
-  /** late sends what is known afterwards. A failure is told, and leaves things as they are. */
+  /** Sends what is known afterwards. A failure is reported and changes nothing. */
   async function late<T>(
     path: string,
     body: object,
@@ -124,11 +124,11 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     return { ...decision, renew, release }
   }
 
-  const desk = { acquire, orThrow, failed: (error: unknown) => failed?.(error) }
+  const client = { acquire, orThrow, failed: (error: unknown) => failed?.(error) }
   return {
     check: (request) => decide('/v1/check', request),
     acquire,
-    hold: (request, work) => hold(desk, request, work),
+    hold: (request, work) => hold(client, request, work),
     async reserve(request) {
       const { cost = 1, ...asked } = request
       const { reservation, ...decision } = await decide('/v1/check', { ...asked, reserve: cost })
@@ -141,7 +141,7 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
   }
 }
 
-/** orThrow returns a decision that admits, and throws a RateLimitError for one that refuses. */
+/** Returns a decision that admits, and throws a RateLimitError for one that refuses. */
 export function orThrow<D extends CheckDecision>(decision: D): D {
   if (decision.allowed) return decision
   throw new RateLimitError('refused', decision.reason ?? 'refused', decision.retryAfterMs)

@@ -1,10 +1,10 @@
-/** An Entry is one (key, value) pair of what a request is about. */
+/** One (key, value) pair of what a request is about. */
 export interface Entry {
   readonly key: string
   readonly value: string
 }
 
-/** A CheckRequest asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
+/** Asks whether a request passes: every rule that matches one of the descriptors has to have budget. */
 export interface CheckRequest {
   readonly domain: string
   readonly descriptors: readonly {
@@ -16,7 +16,7 @@ export interface CheckRequest {
   readonly cost?: number
 }
 
-/** A RuleVerdict is what one rule said. */
+/** What one rule said. */
 export interface RuleVerdict {
   readonly rule: string
   /** The position of the descriptor that it matched. */
@@ -33,7 +33,7 @@ export interface RuleVerdict {
   readonly dropped?: number
 }
 
-/** A CheckDecision is what the service decided, or what was decided in its place. */
+/** What the service decided, or what was decided in its place. */
 export interface CheckDecision {
   readonly allowed: boolean
   /** When a refused request would pass. Undefined: it passed, or waiting does not help. */
@@ -51,21 +51,24 @@ export interface CheckDecision {
 }
 
 /**
- * A Renewed is what became of places. `renewed`: they are held for another `leaseTtlMs`. `lost`: their time was over, or they were
- * released; acquire again. `failed`: nobody knows; try again.
+ * The result of a renewal. `renewed`: the permits are held for another `leaseTtlMs`. `lost`: they had expired or were
+ * released; acquire again. `failed`: unknown; try again.
  */
 export type Renewed = 'renewed' | 'lost' | 'failed'
 
-/** A Permit is a decision that may hold places of `concurrency` rules. release gives them back, as often as it is called. */
+/** A decision that may hold places of `concurrency` rules. release gives them back, as often as it is called. */
 export interface Permit extends CheckDecision {
   /** How long the places are held without being renewed. Undefined where none is held. */
   readonly leaseTtlMs?: number
-  /** renew is for work that takes longer, see also hold: call it at every third of leaseTtlMs. Where no place is held, it asks nobody. */
+  /**
+   * Renews the permits of work that takes longer, see also hold: call it every third of leaseTtlMs. Sends nothing where
+   * no permit is held.
+   */
   renew(): Promise<Renewed>
   release(): Promise<void>
 }
 
-/** A Reservation is a decision about an estimate. settle says what it came to: true the first time, if it was taken. */
+/** A decision about an estimate. settle says what it came to: true the first time, if it was taken. */
 export interface Reservation extends CheckDecision {
   settle(cost: number): Promise<boolean>
 }

@@ -83,7 +83,7 @@ describe('hold', () => {
     expect(asked).toEqual(['/v1/acquire'])
   })
 
-  it('gives back when the work throws, at once or later', async () => {
+  it('gives back when the work throws, synchronously or later', async () => {
     const answers = () => ({ '/v1/acquire': [() => [200, taken('a')]], '/v1/release': RELEASED }) as Answers
     const first = holding(answers())
     const thrown = new Error('broken')
@@ -116,7 +116,7 @@ describe('hold', () => {
     expect(aborted()).toBeUndefined()
   })
 
-  it('tells the work when its places are lost, and none are left', async () => {
+  it('notifies the work when its permits are lost, and none are left', async () => {
     const { client, asked } = holding({
       '/v1/acquire': [() => [200, taken('a')], () => [429, REFUSED]],
       '/v1/renew': [() => [200, EXPIRED]],
@@ -156,7 +156,7 @@ describe('hold', () => {
     expect(failed.mock.calls.map(([error]) => error instanceof CheckRequestError)).toEqual([false, false, true, true])
   })
 
-  it('gives back what a renewal under way takes again after the work has ended', async () => {
+  it('gives back what a renewal in flight takes again after the work has ended', async () => {
     let answer = (): void => {}
     const later = new Promise<void>((resolve) => {
       answer = resolve
@@ -178,7 +178,7 @@ describe('hold', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('has nothing to renew where no rule has places, and none while the service is away', async () => {
+  it('has nothing to renew where no rule has places, and none while the service is unavailable', async () => {
     const { client, asked } = holding({ '/v1/acquire': [() => [200, { allowed: true, verdicts: [] }]] })
     expect(await client.hold(REQUEST, () => vi.getTimerCount())).toBe(0)
     expect(asked).toEqual(['/v1/acquire'])

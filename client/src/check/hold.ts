@@ -1,15 +1,15 @@
 import type { CheckRequest, Permit } from './check-request.ts'
 
-/** A Holder is what work is told while places are held for it. */
+/** What work receives while permits are held for it. */
 export interface Holder {
   /** The decision that let the work begin. */
   readonly permit: Permit
-  /** Aborts when the places are lost and none are left to take again: somebody else may have them now. */
+  /** Aborts when the permits are lost and cannot be taken again: another caller may have them now. */
   readonly signal: AbortSignal
 }
 
 /** HoldDesk is what holding places needs of a client. */
-export interface HoldDesk {
+export interface HoldClient {
   acquire(request: CheckRequest): Promise<Permit>
   /** Throws for a permit that refuses. */
   orThrow(permit: Permit): Permit
@@ -18,13 +18,13 @@ export interface HoldDesk {
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
-/** hold takes places, renews them while the work runs, and gives them back. It throws what `orThrow` and the work throw. */
+/** Takes places, renews them while the work runs, and gives them back. It throws what `orThrow` and the work throw. */
 export async function hold<T>(
-  desk: HoldDesk,
+  client: HoldClient,
   request: CheckRequest,
   work: (holder: Holder) => T | Promise<T>,
 ): Promise<T> {
-  const held = new HeldPlaces(desk, request, desk.orThrow(await desk.acquire(request)))
+  const held = new HeldPlaces(client, request, client.orThrow(await client.acquire(request)))
   try {
     return await work(held.holder)
   } finally {
@@ -32,10 +32,10 @@ export async function hold<T>(
   }
 }
 
-/** HeldPlaces keeps the places of one piece of work. There is one timer for it, and never two calls at a time. */
+/** Keeps the places of one piece of work. There is one timer for it, and never two calls at a time. */
 class HeldPlaces {
   readonly holder: Holder
-  readonly #desk: HoldDesk
+  readonly #client: HoldClient
   readonly #request: CheckRequest
   readonly #abort = new AbortController()
   #permit: Permit
@@ -45,8 +45,8 @@ class HeldPlaces {
   #renewing: Promise<void> = Promise.resolve()
   #isOver = false
 
-  constructor(desk: HoldDesk, request: CheckRequest, permit: Permit) {
-    this.#desk = desk
+  constructor(client: HoldClient, request: CheckRequest, permit: Permit) {
+    this.#client = client
     this.#request = request
     this.#permit = permit
     this.#ttlMs = permit.leaseTtlMs
@@ -54,12 +54,12 @@ class HeldPlaces {
     this.#schedule()
   }
 
-  /** end waits for a renewal that is under way: what it takes again is given back, too. */
+  /** Waits for a renewal in flight: what it takes again is given back, too. */
   async end(): Promise<void> {
     this.#isOver = true
     clearTimeout(this.#timer)
     await this.#renewing
-    await this.#permit.release().catch(this.#desk.failed)
+    await this.#permit.release().catch(this.#client.failed)
   }
 
   #schedule(): void {
@@ -67,7 +67,7 @@ class HeldPlaces {
     this.#timer = setTimeout(
       () => {
         this.#renewing = this.#renew()
-          .catch(this.#desk.failed)
+          .catch(this.#client.failed)
           .then(() => this.#schedule())
       },
       Math.min(this.#ttlMs / 3, LONGEST_TIMER_MS),
@@ -76,21 +76,21 @@ class HeldPlaces {
 
   async #renew(): Promise<void> {
     if ((await this.#permit.renew()) !== 'lost' || this.#isOver) return
-    const again = await this.#desk.acquire(this.#request)
+    const again = await this.#client.acquire(this.#request)
     if (again.allowed) {
       this.#permit = again
       this.#ttlMs = again.leaseTtlMs ?? this.#ttlMs
       return
     }
     this.#ttlMs = undefined
-    this.#abort.abort(refusalOf(this.#desk, again))
+    this.#abort.abort(refusalOf(this.#client, again))
   }
 }
 
-/** refusalOf is the error that says why a permit was refused. */
-function refusalOf(desk: HoldDesk, permit: Permit): unknown {
+/** Returns the error that says why a permit was refused. */
+function refusalOf(client: HoldClient, permit: Permit): unknown {
   try {
-    return desk.orThrow(permit)
+    return client.orThrow(permit)
   } catch (error) {
     return error
   }

@@ -43,14 +43,14 @@ async function verify(desk: QuotaDesk): Promise<void> {
 async function print(
   desk: QuotaDesk,
   flags: Flags,
-  spell: (entry: ShownEntry) => string,
+  format: (entry: ShownEntry) => string,
   limit: number,
 ): Promise<void> {
   let left = limit
   let after: string | undefined
   do {
     const page = await desk.audit({ customerId: flags.last('customer'), after, limit: Math.min(PAGE, left) })
-    process.stdout.write(page.items.map((entry) => `${spell(entry)}\n`).join(''))
+    process.stdout.write(page.items.map((entry) => `${format(entry)}\n`).join(''))
     left -= page.items.length
     after = page.next
   } while (after !== undefined && left > 0)

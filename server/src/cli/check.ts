@@ -12,7 +12,7 @@ import { COMPATIBILITY_FLAG, givenCompatibility } from './given-compatibility.ts
 
 const FLAGS = [{ flag: 'merge-domains' }, COMPATIBILITY_FLAG, { flag: 'json' }] as const
 
-/** check reads rule files as the service would, and prints what it understood. Errors are thrown, all at once. */
+/** Reads rule files as the service would, and prints what it understood. Throws all errors together. */
 export async function check(args: readonly string[]): Promise<void> {
   const flags = parseFlags('check', FLAGS, args)
   if (flags.rest.length === 0) throw new SluiceError('ARGUMENT_MISSING', 'check', 'no rules given')
@@ -27,7 +27,7 @@ export async function check(args: readonly string[]): Promise<void> {
   process.stdout.write(`${mode}${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
 }
 
-/** checkForMachines prints one line of JSON, whatever comes of it; docs/rules.md describes it. */
+/** Prints one line of JSON, whatever comes of it; docs/rules.md describes it. */
 async function checkForMachines(flags: Flags, options: ReturnType<typeof compileOptionsOf>): Promise<void> {
   let texts: readonly RuleText[] = []
   try {

@@ -2,7 +2,7 @@ import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { Entry } from 'sluice/internal/core/request'
 import type { Domain, RuleSet } from 'sluice/internal/core/rules/rule-set'
 
-/** domainOf returns the domain of a name; without a name, the only one that there is. */
+/** Returns the domain of a name; without a name, the only one that there is. */
 export function domainOf(rules: RuleSet, name: string | undefined): Domain {
   const known = [...rules.domains.keys()]
   const wanted = name ?? (known.length === 1 ? known[0] : undefined)
@@ -12,14 +12,14 @@ export function domainOf(rules: RuleSet, name: string | undefined): Domain {
   throw new SluiceError('DOMAIN_UNKNOWN', '--domain', `${detail}. Known domains: ${known.join(', ')}`)
 }
 
-/** entryOf reads `key=value`. */
+/** Reads `key=value`. */
 export function entryOf(command: string, pair: string): Entry {
   const at = pair.indexOf('=')
   if (at < 1) throw new SluiceError('ENTRY_INVALID', command, got(pair))
   return { key: pair.slice(0, at), value: pair.slice(at + 1) }
 }
 
-/** entriesOf sets the tier apart, as the service does: in a domain with tiers it takes no part in matching. */
+/** Sets the tier apart, as the service does: in a domain with tiers it takes no part in matching. */
 export function entriesOf(
   domain: Domain,
   all: readonly Entry[],

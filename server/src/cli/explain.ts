@@ -2,7 +2,7 @@ import { formatDuration } from 'sluice/internal/core/duration'
 import { durationText } from 'sluice/internal/core/duration-text'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { KeyedHash } from 'sluice/internal/core/hash'
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { storedKey } from 'sluice/internal/core/keys'
 import { eventualLifeMs, overAdmission } from 'sluice/internal/core/over-admission'
 import type { Entry } from 'sluice/internal/core/request'
@@ -35,7 +35,7 @@ const FLAGS = [
   { flag: 'rate', value: 'HITS' },
 ] as const
 
-/** explain prints which rules apply to a descriptor, why, in which order, on which counter and with which limit. */
+/** Prints which rules apply to a descriptor, why, in which order, on which counter and with which limit. */
 export async function explain(args: readonly string[]): Promise<void> {
   const flags = parseFlags('explain', FLAGS, args)
   const [path, ...pairs] = flags.rest
@@ -52,7 +52,7 @@ export async function explain(args: readonly string[]): Promise<void> {
   process.stdout.write(await explanation(domain, entries, { fleet, flags, locate: tierPlaces(inputs, domain.name) }))
 }
 
-/** A Fleet is what is known about the nodes that count: how many, and how many hits a second each gets. */
+/** What is known about the nodes that count: how many, and how many hits a second each gets. */
 interface Fleet {
   readonly nodes: number | undefined
   readonly rate: number | undefined
@@ -66,15 +66,15 @@ function countOf(flag: string, text: string | undefined, least: number): number 
   return count
 }
 
-/** An Asked is what an explanation is made of beside the rules. */
+/** What an explanation is made of in addition to the rules. */
 interface Asked {
   readonly fleet: Fleet
   readonly flags: Flags
-  /** locate names where a tier stands in the rule files. */
+  /** Names where a tier stands in the rule files. */
   readonly locate: (tier: string) => string | undefined
 }
 
-/** tierPlaces finds tiers of a domain in its rule files. */
+/** Finds tiers of a domain in its rule files. */
 function tierPlaces(inputs: readonly RuleText[], domain: string): Asked['locate'] {
   const documents = inputs.map(({ file, text }) => parseRules(file, text))
   return (tier) => {
@@ -82,7 +82,7 @@ function tierPlaces(inputs: readonly RuleText[], domain: string): Asked['locate'
       const file = value as RuleFile
       return file.domain === domain && Object.hasOwn(file.tiers ?? {}, tier)
     })
-    // The column helps nobody here.
+    // The column does not help here.
     return source?.locate(['tiers', tier], 'key').replace(/:\d+$/, '')
   }
 }
@@ -90,12 +90,12 @@ function tierPlaces(inputs: readonly RuleText[], domain: string): Asked['locate'
 async function explanation(domain: Domain, all: readonly Entry[], { fleet, flags, locate }: Asked): Promise<string> {
   const { entries, tier } = entriesOf(domain, all)
   const { steps, rules, sources, tiers, note } = explainMatch(domain, entries, tier)
-  const keys = new KeySpeller(new KeyedHash(0, 0))
+  const keys = new KeyEncoder(new KeyedHash(0, 0))
   const shared = keysOf(flags, process.env)
   const names = namesOf(flags, process.env)
   const counters = rules.map((rule) => ({
-    key: keys.spell(domain.name, rule, entries),
-    shared: shared.spell(domain.name, rule, entries),
+    key: keys.encode(domain.name, rule, entries),
+    shared: shared.encode(domain.name, rule, entries),
   }))
   const from = tiers.length === 0 ? [] : sources.map((source) => `     source   ${sourceText(source, locate)}`)
   const states = flags.has('redis') ? await statesOf(rules, counters, flags) : []
@@ -115,10 +115,10 @@ function headOf({ name, version }: Domain, tier: string | undefined): string {
 }
 
 function stepLines(steps: readonly ExplainedStep[]): string[] {
-  const spelled = steps.map(({ entry, secret }) => `${entry.key}=${secret ? '(secret)' : entry.value}`)
-  const width = Math.max(0, ...spelled.map((text) => text.length))
+  const shown = steps.map(({ entry, secret }) => `${entry.key}=${secret ? '(secret)' : entry.value}`)
+  const width = Math.max(0, ...shown.map((text) => text.length))
   return steps.flatMap(({ how, pattern, passedOver, known }, i) => [
-    `  ${spelled[i].padEnd(width)}  ${how}${pattern === undefined ? knownHere(known) : ` → ${pattern}`}`,
+    `  ${shown[i].padEnd(width)}  ${how}${pattern === undefined ? knownHere(known) : ` → ${pattern}`}`,
     ...passedOver.map((other) => `  ${' '.repeat(width)}  before ${other.how} → ${other.pattern}`),
   ])
 }
@@ -131,15 +131,15 @@ function knownHere(known: readonly string[]): string {
   return `; this level has ${known.slice(0, MAX_KNOWN).join(', ')}${more}`
 }
 
-interface SpelledCounter {
+interface EncodedCounter {
   /** For people. */
   readonly key: string
-  /** As a service with the same settings spells it for Redis, without the limit's shape. */
+  /** As a service with the same settings encodes it for Redis, without the limit's shape. */
   readonly shared: string
 }
 
-/** statesOf asks Redis about counters. Nothing is charged. */
-async function statesOf(rules: readonly Rule[], counters: readonly SpelledCounter[], flags: Flags) {
+/** Asks Redis about counters. Nothing is charged. */
+async function statesOf(rules: readonly Rule[], counters: readonly EncodedCounter[], flags: Flags) {
   const opened = openCounters('explain', flags, process.env)
   try {
     const asked = rules.map(({ unlimited, limit }, i) =>
@@ -153,7 +153,7 @@ async function statesOf(rules: readonly Rule[], counters: readonly SpelledCounte
 
 function counterLines(
   rules: readonly Rule[],
-  counters: readonly SpelledCounter[],
+  counters: readonly EncodedCounter[],
   names: ReturnType<typeof namesOf>,
   states: readonly (CounterState | undefined)[],
   from: readonly string[],
@@ -173,7 +173,7 @@ function counterLines(
   })
 }
 
-/** describeState spells what a counter says, in words. */
+/** Describes the state of a counter in words. */
 function describeState(state: CounterState): string {
   const { used, remaining, lent, resetAfterMs, retryAfterMs, isImpossible, holdsPermits } = state
   const parts = [holdsPermits ? `${used} held, ${remaining} free` : `${used} used, ${remaining} left`]
@@ -198,7 +198,7 @@ function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly st
   ]
 }
 
-/** boundOf says how much more than its limit an eventual rule may admit. */
+/** Returns how much more than its limit an eventual rule may admit. */
 function boundOf({ limit, syncIntervalMs }: Rule, { nodes, rate }: Fleet): string {
   const counts = (nodes === undefined ? EXAMPLES : [nodes]).map(
     (count) => `${overAdmission(limit, count, syncIntervalMs, rate)} with ${count === 1 ? '1 node' : `${count} nodes`}`,
@@ -210,7 +210,7 @@ function boundOf({ limit, syncIntervalMs }: Rule, { nodes, rate }: Fleet): strin
 
 const EXAMPLES = [2, 4, 16]
 
-/** tierLines lists what each tier makes of the descriptor, with an arrow at the one that was taken. */
+/** Lists what each tier makes of the descriptor, with an arrow at the one that was taken. */
 function tierLines(tiers: readonly TierChoice[], given: string | undefined): string[] {
   if (tiers.length === 0) return []
   const isUnknown = given !== undefined && tiers.every(({ tier }) => tier !== given)

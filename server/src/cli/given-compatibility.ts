@@ -2,10 +2,10 @@ import { COMPATIBILITIES, type Compatibility } from '../app/settings/compatibili
 import type { FlagSpec, Flags } from '../app/settings/flags.ts'
 import { choiceOf } from '../app/settings/setting-values.ts'
 
-/** COMPATIBILITY_FLAG is the flag of commands that show rules as a service would read them. */
+/** The flag of commands that show rules as a service would read them. */
 export const COMPATIBILITY_FLAG = { flag: 'compatibility', value: 'SERVICE' } as const satisfies FlagSpec
 
-/** givenCompatibility reads the flag, or the variable that the service would read. */
+/** Reads the flag, or the variable that the service would read. */
 export function givenCompatibility(flags: Flags, env: NodeJS.ProcessEnv): Compatibility | undefined {
   const given = flags.last('compatibility')
   if (given !== undefined)

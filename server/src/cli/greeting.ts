@@ -4,7 +4,7 @@ import { packageVersion } from '../app/settings/package-file.ts'
 import { rulePlaces } from '../app/settings/remote-rules.ts'
 import type { Service } from '../app/wire.ts'
 
-/** greeting says where the service is and what it runs on; with the example rules, also what to try. */
+/** Returns where the service is and what it runs on; with the example rules, also what to try. */
 export function greeting(service: Service, config: Config): string {
   const { isExample, workers } = config
   const from = isExample ? 'the examples (server/examples)' : fromOf(config)
@@ -14,11 +14,11 @@ ${doorLines(service).join('\n')}
 
 dashboard  http://${service.addresses.admin}/  ${loginText(config)}
 ${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}
-${customersLine(config)}${isExample ? thingsToTry(service, config) : 'Changed rules come into force by themselves; SIGHUP reads them at once.'}
+${customersLine(config)}${isExample ? thingsToTry(service, config) : 'Changed rules are reloaded automatically; SIGHUP reloads them immediately.'}
 `
 }
 
-/** loginText says with which token somebody logs in, as far as that is known before the database is open. */
+/** Describes which token to log in with, as far as that is known before the database is open. */
 function loginText({ database, adminTokens, firstTokenFile }: Config): string {
   if (adminTokens.length > 0) return 'log in with a token of SLUICE_ADMIN_TOKEN'
   if (database === undefined) return 'this machine may look without a token'
@@ -26,7 +26,7 @@ function loginText({ database, adminTokens, firstTokenFile }: Config): string {
   return `log in with a token; the first one is ${first}`
 }
 
-/** customersLine says where customers are kept. A database in a directory takes seconds to start, and what it says comes below. */
+/** Returns where customers are kept. A database in a directory takes seconds to start, and what it says comes below. */
 function customersLine({ database }: Config): string {
   if (database === undefined) return ''
   const where = 'url' in database ? 'in PostgreSQL' : `in ${database.dataDir}, which is being opened`
@@ -51,7 +51,7 @@ function doorLines({ addresses }: Service): string[] {
   ]
 }
 
-/** thingsToTry are commands that work as they stand; where there is a token, in a shell that knows it too. */
+/** Commands that work as they stand; where there is a token, in a shell that knows it too. */
 function thingsToTry({ addresses }: Service, { tokens, database, statsOpen }: Config): string {
   const http = `http://${addresses.http}`
   const json = "-H 'Content-Type: application/json'"

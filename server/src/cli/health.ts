@@ -7,11 +7,11 @@ import { adminAddress } from './admin/admin-address.ts'
 const FLAGS = [{ flag: 'admin', value: 'URL' }, { flag: 'live' }] as const
 
 const TIMEOUT_MS = 3_000
-/** The body of a probe is one line; what is no probe may send more, and nobody reads it. */
+/** The body of a probe is one line; another server may send more, which is not read. */
 const MAX_REASON = 200
 
 /**
- * health asks a node whether it takes requests, with --live whether it runs, and fails when it does not: a health check for
+ * Asks a node whether it takes requests, with --live whether it runs, and fails when it does not: a health check for
  * images without a shell. Without --admin it asks the service that this environment sets up.
  */
 export async function health(args: readonly string[]): Promise<void> {
@@ -34,7 +34,7 @@ async function answerOf(probe: URL, admin: URL): Promise<{ ok: boolean; status: 
   }
 }
 
-/** ownAdmin is where the admin port of a service is that has the same variables and the same config file. */
+/** Returns where the admin port of a service is that has the same variables and the same config file. */
 function ownAdmin(flags: Flags): string {
   const from = new SettingSources({ ...flags, has: () => false }, process.env)
   const host = from.value('admin-host')

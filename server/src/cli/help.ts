@@ -4,7 +4,7 @@ import { SETTING_GROUPS, SETTINGS, type SettingSpec } from '../app/settings/sett
 const WIDTH = 80
 const LEFT = 26
 
-/** wrapped breaks a text into lines that fit. */
+/** Breaks a text into lines that fit. */
 function wrapped(text: string, width: number): string[] {
   const lines: string[] = ['']
   for (const word of text.split(' ')) {
@@ -15,7 +15,7 @@ function wrapped(text: string, width: number): string[] {
   return lines
 }
 
-/** entry spells a setting: the flag, what it is for, its variable and its default. */
+/** Formats a setting: the flag, what it is for, its variable and its default. */
 function entry(spec: Omit<SettingSpec, 'group'>): string {
   const { flag, value, env, text } = spec
   const left = value === undefined ? `  --${flag}` : `  --${flag} ${value}`
@@ -33,7 +33,7 @@ function group(name: string): string {
     .join('\n')}`
 }
 
-/** HELP is what `sluice --help` prints. */
+/** What `sluice --help` prints. */
 export const HELP = `sluice: a distributed API rate limiter
 
 Usage:
@@ -87,7 +87,7 @@ operation in docs/operate.md.
 Try it:  sluice serve --examples   with the example rules; it prints what to try
 `
 
-/** SERVE_HELP is what `sluice serve --help` prints. */
+/** What `sluice serve --help` prints. */
 export const SERVE_HELP = `sluice serve: run the service
 
 Usage:
@@ -109,7 +109,7 @@ Signals: SIGTERM and SIGINT drain and stop it, a second one stops it
 immediately; SIGHUP reloads the rules.
 `
 
-/** GATEWAY_HELP is what `sluice gateway --help` prints. */
+/** What `sluice gateway --help` prints. */
 export const GATEWAY_HELP = `sluice gateway: run a reverse proxy with the limiter in it
 
 Usage:

@@ -18,7 +18,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['explain', async (args: readonly string[]) => (await import('./explain.ts')).explain(args)],
 ])
 
-/** run carries out one command line. */
+/** Carries out one command line. */
 async function run([command, ...args]: readonly string[]): Promise<void> {
   if (command === undefined || command === 'help' || [command, ...args].some(isHelpFlag)) {
     const { HELP, SERVE_HELP, GATEWAY_HELP } = await import('./help.ts')

@@ -20,8 +20,8 @@ const FLAGS = [
 ] as const
 
 /**
- * reset forgets counters in Redis and tells all nodes: those of a descriptor, of a key as Redis has it, or, with --all, of a
- * whole domain.
+ * Resets counters in Redis and notifies all nodes: those of a descriptor, of a key as Redis has it, or, with --all, of
+ * a whole domain.
  */
 export async function reset(args: readonly string[]): Promise<void> {
   const flags = parseFlags('reset', FLAGS, args)
@@ -36,7 +36,7 @@ export async function reset(args: readonly string[]): Promise<void> {
   }
 }
 
-/** checkTarget makes sure that it is said, once, what to forget. A whole domain is never forgotten by mistake. */
+/** Makes sure that it is said, once, what to forget. A whole domain is never forgotten by mistake. */
 function checkTarget(flags: Flags): void {
   const given = [
     flags.rest.length > 0 ? 'key=value' : '',
@@ -46,7 +46,7 @@ function checkTarget(flags: Flags): void {
   const fail = (detail: string): never => {
     throw new SluiceError('RESET_TARGET_INVALID', 'reset', detail)
   }
-  if (given.length !== 1) fail(given.length === 0 ? 'nothing is named' : given.join(' beside '))
+  if (given.length !== 1) fail(given.length === 0 ? 'no target is given' : `${given.join(' and ')} are both given`)
   if (flags.isOn('all') && !flags.has('domain')) fail('--all without --domain')
   if (flags.rest.length > 0 && !flags.has('rules')) fail('key=value without --rules')
 }
@@ -65,10 +65,10 @@ async function storedKeys(flags: Flags): Promise<readonly string[]> {
   if (matching.length === 0) {
     throw new SluiceError('RESET_TARGET_INVALID', 'reset', `no rule of ${domain.name} matches this descriptor`)
   }
-  return matching.map((rule) => storedKey(keys.spell(domain.name, rule, entries), rule.limit))
+  return matching.map((rule) => storedKey(keys.encode(domain.name, rule, entries), rule.limit))
 }
 
-/** matchingRules are all that count a descriptor: those of its tier, and of every tier where none is given. */
+/** Returns all that count a descriptor: those of its tier, and of every tier where none is given. */
 function matchingRules(domain: Domain, all: readonly Entry[]) {
   const { entries, tier } = entriesOf(domain, all)
   const { rules, tiers } = explainMatch(domain, entries, tier)
@@ -81,17 +81,18 @@ async function resetKeys({ counters, whenConnected }: Counters, stored: readonly
   const report = await whenConnected(() => counters.reset(stored))
   const there = report.counters === stored.length ? '' : `, of which ${report.counters} had counted something`
   const hint = report.counters === 0 ? NOTHING_THERE : ''
-  print([...stored, `reset ${plural(stored.length, 'counter')}${there}${hint}`], report.isTold)
+  print([...stored, `reset ${plural(stored.length, 'counter')}${there}${hint}`], report.isPublished)
 }
 
-const NOTHING_THERE = '\nIf that is not so: SLUICE_SECRET, --key-prefix, --keys and the rules are those of the service?'
+const NOTHING_THERE =
+  '\nIf you expected some: check that SLUICE_SECRET, --key-prefix, --keys and the rules are those of the service.'
 
 async function resetDomain({ counters, whenConnected }: Counters, domain: string): Promise<void> {
   const report = await whenConnected(() => counters.resetDomain(domain))
-  print([`reset ${plural(report.counters, 'counter')} of domain ${domain}`], report.isTold)
+  print([`reset ${plural(report.counters, 'counter')} of domain ${domain}`], report.isPublished)
 }
 
-function print(lines: readonly string[], isTold: boolean): void {
+function print(lines: readonly string[], isPublished: boolean): void {
   process.stdout.write(`${lines.join('\n')}\n`)
-  if (!isTold) throw new SluiceError('NODES_NOT_TOLD', 'reset', 'the Redis user is not allowed to publish')
+  if (!isPublished) throw new SluiceError('NODES_NOT_TOLD', 'reset', 'the Redis user is not allowed to publish')
 }

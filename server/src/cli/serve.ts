@@ -6,31 +6,31 @@ import { secretsOf } from '../app/settings/secrets.ts'
 import { type Service, startService } from '../app/wire.ts'
 import { greeting } from './greeting.ts'
 
-/** serve runs the service until it is told to stop (SIGTERM, SIGINT). SIGHUP reads the rules again. */
+/** Runs the service until it is stopped (SIGTERM, SIGINT). SIGHUP reloads the rules. */
 export async function serve(args: readonly string[]): Promise<void> {
   await run(readConfig(args, process.env))
 }
 
-/** run runs a service until it is told to stop. */
+/** Runs a service until it is stopped. */
 export async function run(config: Config): Promise<void> {
   const isTerminal = process.stdout.isTTY === true
   const format = config.logFormat ?? (isTerminal || config.isExample ? 'text' : 'json')
   const log = createLog({ level: config.logLevel, format, isTerminal, secrets: secretsOf(config) })
   process.on('uncaughtException', (error) => crash(log, error))
-  const told = new AbortController()
-  const starting = startService(config, log, undefined, told.signal)
+  const stop = new AbortController()
+  const starting = startService(config, log, undefined, stop.signal)
   // From here on: to a process that has not said yet what a signal means to it, it means the end.
   process.on('SIGHUP', () => void starting.then((service) => service.reload(), ignore))
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stopper(starting, log, signal, told))
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stopper(starting, log, signal, stop))
   const service = await starting.catch((error: unknown) => {
     // It was waiting for its rules.
-    if (!told.signal.aborted) throw error
+    if (!stop.signal.aborted) throw error
     return undefined
   })
   if (service === undefined) return leave(log)
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
-  if (process.env.NOTIFY_SOCKET) void tellSystemd(service, log)
+  if (process.env.NOTIFY_SOCKET) void notifySystemd(service, log)
   // Only workers that cannot be kept running end it by themselves.
   await service.failed.catch(async (error: unknown) => {
     service.kill()
@@ -42,7 +42,7 @@ export async function run(config: Config): Promise<void> {
 function ignore(): void {}
 
 /** tellSystemd says when the service is ready, and later that it ends. Loaded here: elsewhere nobody listens. */
-async function tellSystemd({ ready }: Service, log: Log): Promise<void> {
+async function notifySystemd({ ready }: Service, log: Log): Promise<void> {
   const { SystemdNotices } = await import('../app/systemd/systemd-notices.ts')
   const notices = new SystemdNotices(process.env, log)
   void ready.then(() => notices.ready())
@@ -68,24 +68,24 @@ function logStart({ addresses, storeName, rules }: Service, config: Config, log:
 
 let signals = 0
 
-/** stopper returns what to do on a signal: the first one drains, the second ends at once. */
+/** Returns what to do on a signal: the first one drains, the second stops immediately. */
 function stopper(
   starting: Promise<Service>,
   log: Log,
   signal: 'SIGTERM' | 'SIGINT',
-  told: AbortController,
+  stop: AbortController,
 ): () => void {
   const exitCode = 128 + (signal === 'SIGTERM' ? 15 : 2)
   return () => {
     signals++
     if (signals > 1) {
-      log.warn('service.killed', `${signal} again: ending at once`)
+      log.warn('service.killed', `${signal} again: stopping immediately`)
       void starting.then((service) => service.kill(), ignore)
       void log.end().then(() => process.exit(exitCode))
       return
     }
     log.info('drain.started', `${signal}: health says no from now on`)
-    told.abort()
+    stop.abort()
     void starting.then(async (service) => {
       await service.close()
       if (signals > 1) return

@@ -15,13 +15,15 @@ const MOST_PER_SECOND = 1e8
 const MOST_KEYS = 1e11
 const MOST_LIMITS = 100
 
-/** size says how many nodes and shards a number of decisions and callers takes, from what decisions were measured to cost. */
+/**
+ * Returns how many nodes and shards a number of decisions and callers takes, from what decisions were measured to cost.
+ */
 export async function size(args: readonly string[]): Promise<void> {
   const flags = parseFlags('size', FLAGS, args)
   if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', 'size', got(flags.rest[0]))
   const demand = demandOf(flags)
   const needed = sizeOf(demand)
-  process.stdout.write(flags.isOn('json') ? `${JSON.stringify({ ...demand, ...needed })}\n` : told(demand, needed))
+  process.stdout.write(flags.isOn('json') ? `${JSON.stringify({ ...demand, ...needed })}\n` : report(demand, needed))
 }
 
 function demandOf(flags: Flags): Demand {
@@ -42,7 +44,7 @@ function required(flags: Flags, flag: string): string {
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 1e9 }
 
-/** amount reads a whole number of at least 1, also as 500k, 1.5M or 2G. */
+/** Reads a whole number of at least 1, also as 500k, 1.5M or 2G. */
 function amount(flag: string, text: string, most: number): number {
   const [, digits, unit] = /^([0-9]{1,12}(?:\.[0-9]{1,6})?)([kmg]?)$/i.exec(text.replaceAll('_', '')) ?? []
   const value = Number(digits) * UNITS[unit?.toLowerCase() ?? '']
@@ -51,7 +53,7 @@ function amount(flag: string, text: string, most: number): number {
   return value
 }
 
-/** shareOf reads 90% or 0.9. */
+/** Reads 90% or 0.9. */
 function shareOf(text: string): number {
   const [, digits, percent] = /^([0-9]{1,3}(?:\.[0-9]{1,6})?)(%?)$/.exec(text) ?? []
   const value = Number(digits) / (percent === '%' ? 100 : 1)
@@ -59,9 +61,9 @@ function shareOf(text: string): number {
   return value
 }
 
-function told(demand: Demand, needed: Size): string {
+function report(demand: Demand, needed: Size): string {
   const { perSecond, keys, limits, leased } = demand
-  const plural = (number: number, word: string): string => `${spelled(number)} ${word}${number === 1 ? '' : 's'}`
+  const plural = (number: number, word: string): string => `${formatted(number)} ${word}${number === 1 ? '' : 's'}`
   const byLease = leased > 0 ? `, ${Math.round(leased * 1_000) / 10} % answered by leases` : ''
   const isTooMuch = needed.shards === MOST_SHARDS && needed.shardBusy > 0.5
   return [
@@ -69,7 +71,7 @@ function told(demand: Demand, needed: Size): string {
     '',
     `service  ${plural(needed.nodes, 'node')} with ${plural(needed.workersPerNode, 'worker')} each: ` +
       `${plural(needed.workersPerNode, 'core')} and ${mib(needed.memoryMibPerNode)} a node`,
-    `         a worker is planned for ${spelled(Math.round(needed.workerPerSecond))} a second, half of what it can do`,
+    `         a worker is planned for ${formatted(Math.round(needed.workerPerSecond))} a second, half of what it can do`,
     `Redis    ${plural(needed.shards, 'shard')}, each at most half busy: ${needed.redisUs.toFixed(1)} µs a decision, ` +
       `${needed.decisionsPerCall.toFixed(1)} a call`,
     `         ${mib(needed.shardMemoryBytes / 2 ** 20)} of memory a shard (maxmemory), for ${bytes(needed.memoryBytes)} of ` +
@@ -84,7 +86,7 @@ function told(demand: Demand, needed: Size): string {
   ].join('\n')
 }
 
-const spelled = (number: number): string => number.toLocaleString('en-US')
+const formatted = (number: number): string => number.toLocaleString('en-US')
 const mib = (size: number): string =>
   size >= 1_024 ? `${Math.ceil((size / 1_024) * 10) / 10} GiB` : `${Math.ceil(size)} MiB`
 const bytes = (size: number): string =>

@@ -29,7 +29,7 @@ interface Options {
   readonly isOnce: boolean
 }
 
-/** top shows what a service is doing, again and again: on a terminal in place, elsewhere one view after the other. */
+/** Shows what a service is doing, again and again: on a terminal in place, elsewhere one view after the other. */
 export async function top(args: readonly string[]): Promise<void> {
   const options = optionsOf(args)
   const watch = new Watch(options)
@@ -58,7 +58,7 @@ function optionsOf(args: readonly string[]): Options {
   }
 }
 
-/** A Watch asks an admin port, and makes views of what it answers. */
+/** Asks an admin port, and makes views of what it answers. */
 class Watch {
   readonly #client: AdminClient
   readonly admin: string
@@ -73,7 +73,7 @@ class Watch {
     this.asked = asked
   }
 
-  /** look asks once. The first answer makes no view: there is nothing to compare it with. */
+  /** Asks once. The first answer makes no view: there is nothing to compare it with. */
   async look(): Promise<void> {
     try {
       const sample = await this.#client.sample(this.asked)
@@ -99,7 +99,7 @@ async function printOnce(watch: Watch, { intervalMs, isJson }: Options): Promise
   print(isJson ? JSON.stringify(view) : plainScreen(watch))
 }
 
-/** printAll prints views one after the other, until nobody reads them. */
+/** Prints views one after the other, until the output is closed. */
 async function printAll(watch: Watch, { intervalMs, isJson }: Options): Promise<never> {
   process.stdout.on('error', () => process.exit(0))
   await watch.look()
@@ -112,7 +112,7 @@ async function printAll(watch: Watch, { intervalMs, isJson }: Options): Promise<
   }
 }
 
-/** showOn shows views in place, until q or Ctrl-C is pressed. However it ends, the terminal is given back. */
+/** Shows views in place, until q or Ctrl-C is pressed. However it ends, the terminal is given back. */
 async function showOn(watch: Watch, { intervalMs }: Options): Promise<void> {
   let isOver = false
   let wake = (): void => {}
@@ -182,7 +182,7 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** waited resolves after a while, or when it is woken. */
+/** Resolves after a while, or when it is woken. */
 function waited(ms: number, wakeable: (wake: () => void) => void = () => {}): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms)

@@ -1,6 +1,6 @@
 import { type Decision, letPass } from 'sluice/internal/core/combine'
 
-/** applyShadowMode admits a refused request where SHADOW_MODE is on. The verdicts still say what the rules said. */
+/** Admits a refused request where SHADOW_MODE is on. The verdicts still say what the rules said. */
 export function applyShadowMode(decision: Decision, isShadow: boolean): Decision {
   return isShadow ? letPass(decision) : decision
 }

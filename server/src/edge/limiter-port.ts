@@ -18,8 +18,8 @@ export interface LimiterPort extends Checker {
 
 /** What a door needs of the engine to take costs that are known afterwards as well. */
 export interface ReservingPort extends LimiterPort {
-  /** reserve is check with an estimate; `charged` is what settleReserved is to settle. */
+  /** Like check with an estimate; `charged` is what settleReserved is to settle. */
   reserve(request: CheckRequest, context?: RequestContext): Promise<Reserved>
-  /** settleReserved settles once: it says whether it did. */
+  /** Settles once: it says whether it did. */
   settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean>
 }

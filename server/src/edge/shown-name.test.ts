@@ -9,7 +9,7 @@ describe('shownName', () => {
     ['a'.repeat(33), 'of 33 characters'],
     ['\u001b[2J', 'of 4 characters'],
     ['', 'of 0 characters'],
-  ])('spells %j', (name, shown) => {
+  ])('formats %j', (name, shown) => {
     expect(shownName(name)).toBe(shown)
   })
 

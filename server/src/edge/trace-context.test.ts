@@ -24,7 +24,7 @@ function bothOf(...fields: [name: string, value: string][]) {
 }
 
 describe('the trace of a request', () => {
-  it('is not read before somebody asks', () => {
+  it('is not read before it is needed', () => {
     const metadata = new Metadata(['traceparent', GOOD])
     const read = vi.spyOn(metadata, 'entries')
     const call = callContext(metadata)

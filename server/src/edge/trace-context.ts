@@ -13,8 +13,8 @@ const SAMPLED = 0x01
 type Fields = readonly [parent: string | undefined, state: string | undefined]
 
 /**
- * A RequestTrace reads what a request says of its trace when somebody asks: most requests are neither sampled nor logged,
- * and cost no more than this object. It ignores what is malformed: a trace must never decide whether a request is answered.
+ * Reads what a request says of its trace when somebody asks: most requests are neither sampled nor logged, and cost no
+ * more than this object. It ignores what is malformed: a trace must never decide whether a request is answered.
  */
 class RequestTrace implements RequestContext {
   readonly startedAtMs = performance.now()
@@ -50,12 +50,12 @@ class RequestTrace implements RequestContext {
 
 const NO_TRACE = Object.freeze({})
 
-/** callContext is what the metadata of a call over gRPC says of its trace. */
+/** Returns what the metadata of a call over gRPC says of its trace. */
 export function callContext(metadata: Metadata): RequestContext {
   return new RequestTrace(() => fieldsOf(metadata))
 }
 
-/** requestContext is what the fields of a request over HTTP say of its trace. */
+/** Returns what the fields of a request over HTTP say of its trace. */
 export function requestContext(headers: IncomingHttpHeaders): RequestContext {
   return new RequestTrace(() => [one(headers.traceparent), one(headers.tracestate)])
 }

@@ -269,8 +269,8 @@ describe('a connection', () => {
     const others = [await ScriptedClient.connect(server), await ScriptedClient.connect(server)]
     for (const each of [client, ...others]) await each.send(call(1, NEVER))
     server.shed(2, 60_000)
-    const told = await Promise.all([client, ...others].map((each) => each.received()))
-    expect(told.map((lines) => lines.includes('GOAWAY 2147483647 NO_ERROR'))).toEqual([true, true, false])
+    const seen = await Promise.all([client, ...others].map((each) => each.received()))
+    expect(seen.map((lines) => lines.includes('GOAWAY 2147483647 NO_ERROR'))).toEqual([true, true, false])
     expect(await client.send(call(3, ECHO, 'late'))).toContain('DATA 3 "late"')
     expect(server.stats.connectionsOpen).toBe(3)
   })
@@ -303,7 +303,7 @@ describe('a connection', () => {
     expect(server.stats.connectionsOpen).toBe(0)
   })
 
-  it('above the limit of the server is closed at once', async () => {
+  it('above the limit of the server is closed immediately', async () => {
     const { server, client } = await scene({ limits: { maxConnections: 2 } })
     const second = await ScriptedClient.connect(server)
     const third = new ScriptedClient(server)

@@ -38,7 +38,7 @@ export const DEFAULT_BUDGETS: BudgetRates = Object.freeze({
   unknownFrames: { burst: 200, perSecond: 20 },
 })
 
-/** ConnectionBudgets are the budgets of one connection. A connection that spends nothing holds no accounts. */
+/** The budgets of one connection. A connection that spends nothing holds no accounts. */
 export class ConnectionBudgets {
   readonly #rates: BudgetRates
   #accounts: Partial<Record<BudgetName, RateBudget>> | undefined
@@ -47,9 +47,7 @@ export class ConnectionBudgets {
     this.#rates = rates
   }
 
-  /**
-   * spend takes one from a budget and says whether it was there. `served` counts what we did for the client.
-   */
+  /** Takes one from a budget and says whether it was there. `served` counts what we did for the client. */
   spend(name: BudgetName, nowMs: number, served: number): boolean {
     const forCalls = name === 'settings' ? 0 : served
     this.#accounts ??= {}

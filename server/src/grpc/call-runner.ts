@@ -1,35 +1,35 @@
 import { Timer, type TimerWheel } from '../net/timer-wheel.ts'
-import type { Refusal } from './message-assembly.ts'
+import type { MessageRefusal } from './message-assembly.ts'
 import type { ServerStream } from './server-stream.ts'
 import type { Counters } from './stats.ts'
 import { GrpcStatus } from './status.ts'
 import { ACCEPTED_ENCODINGS } from './unpacking.ts'
 
 /** A client that learns what is accepted may send the same again. */
-export const UNKNOWN_ENCODING: Refusal = {
+export const UNKNOWN_ENCODING: MessageRefusal = {
   status: GrpcStatus.UNIMPLEMENTED,
   message: `grpc-encoding is not one of ${ACCEPTED_ENCODINGS}`,
 }
 
-/** RunnerHost is what the runners of a server share. */
+/** What the runners of a server share. */
 export interface RunnerHost {
   readonly counters: Counters
   readonly wheel: TimerWheel
   onError(error: unknown, path: string): void
 }
 
-/** CallRunner hands calls to their handlers, and ends those that take too long. */
+/** Passes calls to their handlers, and ends those that take too long. */
 export class CallRunner {
   readonly #host: RunnerHost
   readonly #onLateRequest: (stream: ServerStream) => void
 
-  /** onLateRequest is told of a request that is no call and does not end. */
+  /** Called for a request that is not a call and does not end. */
   constructor(host: RunnerHost, onLateRequest: (stream: ServerStream) => void) {
     this.#host = host
     this.#onLateRequest = onLateRequest
   }
 
-  /** run hands a complete call to its handler. Whatever that throws, the call is answered. */
+  /** Hands a complete call to its handler. Whatever that throws, the call is answered. */
   run(stream: ServerStream): void {
     this.#host.counters.calls++
     stream.dispatched = true
@@ -46,14 +46,14 @@ export class CallRunner {
     this.setTimer(stream, stream.deadlineMs)
   }
 
-  /** refuse answers a call that does not reach its handler. */
-  refuse(stream: ServerStream, refusal: Refusal): void {
+  /** Answers a call that does not reach its handler. */
+  refuse(stream: ServerStream, refusal: MessageRefusal): void {
     if (refusal === UNKNOWN_ENCODING)
       stream.more.trailers = [{ name: 'grpc-accept-encoding', value: ACCEPTED_ENCODINGS }]
     stream.fail(refusal.status, refusal.message)
   }
 
-  /** setTimer ends the call at `dueMs` unless it has been answered by then. */
+  /** Ends the call at `dueMs` unless it has been answered by then. */
   setTimer(stream: ServerStream, dueMs: number) {
     if (dueMs === Number.POSITIVE_INFINITY) return this.clearTimer(stream)
     const { more } = stream

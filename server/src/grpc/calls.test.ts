@@ -137,7 +137,7 @@ describe('a failure', () => {
     expect(await client.received()).toEqual([`${failed(1, 5, 'nicht gefunden: %C3%A4 100%25%0A')} x-why=because`])
   })
 
-  it('of a handler that throws tells the client nothing, and onError everything', async () => {
+  it('of a handler that throws shows the client nothing, and onError everything', async () => {
     const { server, client, errors } = await scene()
     const secret = new Error('secret')
     server.unary('/test.Test/Throw', () => {

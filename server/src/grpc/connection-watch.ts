@@ -1,6 +1,6 @@
 import type { GrpcLimits } from './limits.ts'
 
-/** Activity is what a connection shows of itself. */
+/** What a connection shows of itself. */
 export interface Activity {
   /** Frames read so far. */
   readonly frames: number
@@ -23,8 +23,8 @@ const MIN_PROGRESS_BYTES = 1_024
 export type Complaint = 'slowPreface' | 'slowFrame' | 'stalledWindow' | 'unreadOutput'
 
 /**
- * ConnectionWatch finds what takes too long on a connection by comparing what it looks like from time to time. So the
- * connection itself need not note times.
+ * Finds what takes too long on a connection by comparing what it looks like from time to time. So the connection itself
+ * need not note times.
  */
 export class ConnectionWatch {
   readonly #limits: GrpcLimits
@@ -48,7 +48,7 @@ export class ConnectionWatch {
     return this.#bornMs
   }
 
-  /** look returns what has lasted too long, if anything. */
+  /** Returns what has lasted too long, if anything. */
   look(nowMs: number, activity: Activity): Complaint | undefined {
     this.#compare(nowMs, activity)
     const { prefaceTimeoutMs, frameTimeoutMs, stallTimeoutMs } = this.#limits
@@ -60,7 +60,7 @@ export class ConnectionWatch {
     return undefined
   }
 
-  /** #compare moves each start of waiting to now where there is nothing to wait for, or something has moved. */
+  /** Moves each start of waiting to now where there is nothing to wait for, or something has moved. */
   #compare(nowMs: number, { frames, hasPartialFrame, queuedBytes, sentBytes, isBusy, writes }: Activity): void {
     if (!hasPartialFrame || frames !== this.#frames) this.#partialSinceMs = nowMs
     if (!isBusy || writes !== this.#writes) this.#busySinceMs = nowMs

@@ -13,7 +13,7 @@ import { FrameReader, type FrameSink } from './frame-reader.ts'
 import { DEFAULT_WINDOW_BYTES, ErrorCode, FrameType, MAX_STREAM_ID } from './frames.ts'
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 import type { GrpcLimits } from './limits.ts'
-import type { Refusal } from './message-assembly.ts'
+import type { MessageRefusal } from './message-assembly.ts'
 import { type BufferPool, OutputBuffer } from './output-buffer.ts'
 import { addressOf, type Peer, peerOf } from './peer.ts'
 import { plainAnswer } from './plain-answer.ts'
@@ -24,14 +24,14 @@ import { SocketOutlet } from './socket-outlet.ts'
 import type { ClosedFor } from './stats.ts'
 import { Closure, StreamTable } from './stream-table.ts'
 
-/** ConnectionHost is what the connections of a server share. */
+/** What the connections of a server share. */
 export interface ConnectionHost extends IntakeHost, RunnerHost {
   readonly clock: Clock
   readonly pool: BufferPool
   /** markDirty has `flush` called at the end of this turn of the event loop. */
   markDirty(connection: Connection): void
   onClosed(connection: Connection): void
-  /** onHeld is told how much more, or less, a connection holds than before. */
+  /** Called with how much more, or less, a connection holds than before. */
   onHeld(grownBytes: number): void
 }
 
@@ -43,11 +43,11 @@ const FLUSH_BYTES = 65_536
 const LINGER_MS = 1_000
 /** How long a client has to answer the PING between the two GOAWAY frames of a graceful end. */
 const DRAIN_PING_MS = 1_000
-/** What a call takes beside its head and its message, about: measured are 300 to 700. */
+/** About what a call takes in addition to its head and its message: 300 to 700 were measured. */
 const STREAM_BYTES = 512
 const DRAIN_PING = Buffer.from('goodbye!', 'latin1')
 
-/** Connection is one client: it reads frames, keeps streams, hands calls to their handlers and writes the answers. */
+/** One client: it reads frames, keeps streams, hands calls to their handlers and writes the answers. */
 export class Connection implements FrameSink, IntakeOwner, ControlOwner, ResponseOwner, Member {
   readonly #host: ConnectionHost
   readonly #limits: GrpcLimits
@@ -189,7 +189,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     }
   }
 
-  unpack(message: Uint8Array): Uint8Array | Refusal {
+  unpack(message: Uint8Array): Uint8Array | MessageRefusal {
     const { unpacking } = this.#host
     this.#unpackBudget ??= unpacking.connectionBudget()
     return unpacking.unpack(message, this.#unpackBudget, this.#address)
@@ -241,7 +241,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   onEnded(stream: ServerStream) {
     if (stream.dispatched) this.#served++
     if (stream.remoteEnded) return this.#close(stream, Closure.ENDED)
-    // The client still sends what nobody will read (RFC 9113, 8.1).
+    // The client still sends what will not be read (RFC 9113, 8.1).
     writeReset(this.#out, stream.id, ErrorCode.NO_ERROR)
     this.#close(stream, Closure.RESET_BY_US)
   }
@@ -258,7 +258,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     if (this.#phase === 'draining' && this.#streams.size === 0) this.#endWhenDrained()
   }
 
-  /** #wroteAnswer is #wrote for whole answers, which leave at once if they are much. */
+  /** Like #wrote, for whole answers, which leave immediately if they are large. */
   #wroteAnswer(): void {
     this.#host.counters.callsAnswered++
     if (this.#out.length > FLUSH_BYTES) this.flush()
@@ -266,8 +266,8 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   }
 
   /**
-   * #wrote has what was written leave at the end of the turn. A streaming call that writes on and on is not served any
-   * sooner: it would keep everybody else waiting.
+   * Flushes what was written at the end of the turn. A streaming call that keeps writing is not served sooner: it would
+   * make all other clients wait.
    */
   #wrote(): void {
     if (this.#writer.queuedBytes > this.#limits.maxQueuedBytes) {
@@ -281,7 +281,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#host.markDirty(this)
   }
 
-  /** network is the address that the client is known by; see networkOf. */
+  /** Returns the address that the client is known by; see networkOf. */
   get network(): string {
     return networkOf(this.#address)
   }
@@ -291,25 +291,25 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     return this.#served > 0 ? 'idle' : 'none'
   }
 
-  /** leave makes room for another: the client is asked to connect anew, and the socket closes. */
+  /** Makes room for another connection: the client is asked to reconnect, and the socket closes. */
   leave(): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return
     this.#host.counters.closedFor.crowd++
     this.close()
   }
 
-  /** giveUp ends a connection for which too much is held. What is not read would not be freed by waiting. */
+  /** Ends a connection for which too much is held. What is not read would not be freed by waiting. */
   giveUp(): void {
     if (this.#outlet.isBusy) this.#abort('memory')
     else this.fail(ErrorCode.ENHANCE_YOUR_CALM, 'memory', 'the server holds too much for its clients')
   }
 
-  /** heldBytes is what this connection holds for its client. One that is being ended is as good as gone. */
+  /** Returns what this connection holds for its client. One that is being ended is as good as gone. */
   get heldBytes(): number {
     return this.#heldBytes
   }
 
-  /** #weigh counts anew what is held. It is called whenever a chunk was read, and whenever something was written. */
+  /** Updates what is held. Called whenever a chunk was read, and whenever something was written. */
   #weigh(): void {
     const isGone = this.#phase === 'closing' || this.#phase === 'closed'
     const bytes = isGone
@@ -325,7 +325,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#host.onHeld(grownBytes)
   }
 
-  /** flush writes what has been collected, and sees to it that a client who does not read is not read from either. */
+  /** Writes what has been collected, and sees to it that a client who does not read is not read from either. */
   flush(): void {
     this.#dirty = false
     this.#outlet.flush()
@@ -346,7 +346,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     }
   }
 
-  /** #abort drops a client that does not read; it would not read a GOAWAY either. */
+  /** Drops a client that does not read; it would not read a GOAWAY either. */
   #abort(reason: ClosedFor = 'unreadOutput'): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return
     this.#phase = 'closing'
@@ -372,7 +372,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     return false
   }
 
-  /** #openWindow gives back what the client has used of the connection's window, once that is half of it. */
+  /** Gives back what the client has used of the connection's window, once that is half of it. */
   #openWindow(): void {
     if (this.#unackedBytes * 2 <= this.#window || this.#phase === 'closing') return
     writeWindowUpdate(this.#out, 0, this.#unackedBytes)
@@ -401,7 +401,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#abandon(stream, Closure.RESET_BY_CLIENT)
   }
 
-  /** #abandon ends a stream without an answer. */
+  /** Ends a stream without an answer. */
   #abandon(stream: ServerStream, closure: Closure): void {
     const wasAnswered = stream.answered
     this.#close(stream, closure)
@@ -409,7 +409,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     stream.cancel()
   }
 
-  /** spend takes one from a budget, and ends the connection if there is none left. */
+  /** Takes one from a budget, and ends the connection if there is none left. */
   spend(name: BudgetName): boolean {
     if (this.#budgets.spend(name, this.chunkMs, this.#served)) return true
     this.fail(ErrorCode.ENHANCE_YOUR_CALM, name, `too many: ${name}`)
@@ -418,7 +418,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
 
   // ── The end ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** fail ends the connection at once: a GOAWAY, and nothing is read any more. */
+  /** Ends the connection immediately: sends a GOAWAY and stops reading. */
   fail(code: ErrorCode, reason: ClosedFor, rule: string): void {
     if (this.#phase === 'closing' || this.#phase === 'closed') return
     this.#host.counters.closedFor[reason]++
@@ -431,7 +431,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     for (const stream of [...this.#streams.values()]) this.#abandon(stream, Closure.RESET_BY_US)
   }
 
-  /** #finish sends what is left and closes the socket once the client has had the time to read it. */
+  /** Sends the rest and closes the socket once the client has had time to read it. */
   #finish(): void {
     this.#phase = 'closing'
     this.#phaseMs = this.#host.clock.nowMs()
@@ -442,7 +442,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     this.#socket.resume()
   }
 
-  /** drain ends the connection when the calls that the client has made are answered, and after graceMs in any case. */
+  /** Ends the connection when the calls that the client has made are answered, and after graceMs in any case. */
   drain(graceMs: number) {
     if (this.#phase !== 'open') {
       if (this.#phase === 'draining') this.#graceMs = Math.min(this.#graceMs, this.#host.clock.nowMs() + graceMs)
@@ -466,14 +466,14 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     if (this.#phase === 'draining' && DRAIN_PING.equals(content)) this.#sayLastId()
   }
 
-  /** onPeerGoaway: the client opens no more streams. Those that are open are answered, and then nothing is left to do. */
+  /** The client opens no more streams. Open ones are answered, and then nothing remains to be done. */
   onPeerGoaway(): void {
     if (this.#phase !== 'open') return
     this.#drainWithin(this.#limits.connectionAgeGraceMs)
     this.#sayLastId()
   }
 
-  /** #sayLastId tells the client which of its streams we serve; later ones it may send elsewhere. */
+  /** Announces the last stream that we serve; the client may send later ones elsewhere. */
   #sayLastId(): void {
     if (this.#intake.lastServedId !== MAX_STREAM_ID) return
     this.#intake.lastServedId = this.#streams.lastId
@@ -486,7 +486,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
     if (this.#intake.lastServedId !== MAX_STREAM_ID) this.#finish()
   }
 
-  /** close ends the connection at once. */
+  /** Ends the connection immediately. */
   close(): void {
     if (this.#phase === 'open' || this.#phase === 'draining') this.#endWith(ErrorCode.NO_ERROR, '')
     // Unless the client does not read: then there is nothing to wait for.
@@ -495,7 +495,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
   }
 
   #onPeerEnd(): void {
-    // Nobody half-closes a connection that waits for answers; this one is gone.
+    // A client does not half-close a connection that waits for answers; this one is gone.
     if (this.#phase !== 'closing') this.#finish()
   }
 
@@ -510,7 +510,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
 
   // ── Time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** sweep looks at what takes too long. The server calls it about once a second. */
+  /** Looks at what takes too long. The server calls it about once a second. */
   sweep(nowMs: number) {
     if (this.#phase === 'closed') return
     if (this.#phase === 'closing') {

@@ -10,7 +10,7 @@ interface SmallFrame {
   readonly streamId?: number
 }
 
-/** open writes the head of a frame and makes `out` end behind its payload. It returns where the payload goes. */
+/** Writes the head of a frame and makes `out` end behind its payload. It returns where the payload goes. */
 function open(out: OutputBuffer, { length, type, flags = 0, streamId = 0 }: SmallFrame): number {
   // In this order: `reserve` may change the buffer.
   const start = out.reserve(FRAME_HEAD_BYTES + length)
@@ -20,8 +20,8 @@ function open(out: OutputBuffer, { length, type, flags = 0, streamId = 0 }: Smal
 }
 
 /**
- * streamWindowBytes is how much a client may send on a stream: one message with its prefix, and as much again for padding.
- * So we never have to open the window of a stream.
+ * Returns how much a client may send on a stream: one message with its prefix, and as much again for padding. So we
+ * never have to open the window of a stream.
  */
 export function streamWindowBytes({ maxMessageBytes }: GrpcLimits): number {
   return 2 * (maxMessageBytes + PREFIX_BYTES)
@@ -45,7 +45,7 @@ export function writeSettingsAck(out: OutputBuffer): void {
   open(out, { length: 0, type: FrameType.SETTINGS, flags: Flag.ACK })
 }
 
-/** writePing writes a PING, or an answer to one, with the eight bytes at `start`. */
+/** Writes a PING, or an answer to one, with the eight bytes at `start`. */
 export function writePing(out: OutputBuffer, flags: number, bytes: Uint8Array, start: number): void {
   const at = open(out, { length: 8, type: FrameType.PING, flags })
   for (let i = 0; i < 8; i++) out.bytes[at + i] = bytes[start + i]
@@ -61,7 +61,7 @@ export function writeReset(out: OutputBuffer, streamId: number, code: ErrorCode)
   writeUint32(out.bytes, at, code)
 }
 
-/** writeGoaway says which stream was the last that we look at, and why; `rule` is for whoever reads the traffic. */
+/** Writes the last stream that we look at, and why; `rule` is for people who read the traffic. */
 export function writeGoaway(out: OutputBuffer, lastStreamId: number, code: ErrorCode, rule = ''): void {
   let at = open(out, { length: 8 + rule.length, type: FrameType.GOAWAY })
   at = writeUint32(out.bytes, at, lastStreamId)

@@ -9,29 +9,29 @@ import type { ServerStream } from './server-stream.ts'
 import type { ClosedFor } from './stats.ts'
 import type { StreamTable } from './stream-table.ts'
 
-/** ControlOwner is the connection that is being controlled. */
+/** The connection that is being controlled. */
 export interface ControlOwner {
-  /** fail ends the connection. */
+  /** Ends the connection. */
   fail(code: ErrorCode, reason: ClosedFor, rule: string): void
   resetStream(stream: ServerStream, code: ErrorCode): void
-  /** resetId resets a stream that is not open. */
+  /** Resets a stream that is not open. */
   resetId(id: number, code: ErrorCode): void
-  /** spend returns false where the budget is used up, and the connection ends. */
+  /** Returns false where the budget is used up, and the connection ends. */
   spend(name: BudgetName): boolean
   onResetByClient(stream: ServerStream): void
-  /** onPingAnswer gets the eight bytes of a PING that the client has answered. */
+  /** Gets the eight bytes of a PING that the client has answered. */
   onPingAnswer(content: Uint8Array): void
   onPeerGoaway(): void
 }
 
-/** ControlParts are what control frames act on. */
+/** What control frames act on. */
 export interface ControlParts {
   readonly out: OutputBuffer
   readonly writer: ResponseWriter
   readonly streams: StreamTable
 }
 
-/** ControlIntake follows every frame that is neither HEADERS, CONTINUATION nor DATA (RFC 9113, 6.3 to 6.9). */
+/** Follows every frame that is neither HEADERS, CONTINUATION nor DATA (RFC 9113, 6.3 to 6.9). */
 export class ControlIntake implements SettingsTarget {
   readonly #owner: ControlOwner
   readonly #out: OutputBuffer
@@ -85,7 +85,7 @@ export class ControlIntake implements SettingsTarget {
     else this.#owner.onPingAnswer(bytes.subarray(start, end))
   }
 
-  /** onPriority checks what RFC 9113 still says of priorities, and otherwise ignores them (5.3.2). */
+  /** Checks what RFC 9113 still says of priorities, and otherwise ignores them (5.3.2). */
   onPriority(id: number, bytes: Uint8Array, start: number, end: number) {
     if (id === 0) return this.#protocolError('PRIORITY must be on a stream')
     if (end - start !== 5) return this.#onStreamFault(id, ErrorCode.FRAME_SIZE_ERROR, 'PRIORITY must have 5 bytes')
@@ -129,7 +129,7 @@ export class ControlIntake implements SettingsTarget {
     }
   }
 
-  /** #onStreamFault resets a stream, or ends the connection where there is none that could be reset. */
+  /** Resets a stream, or ends the connection where there is none that could be reset. */
   #onStreamFault(id: number, code: ErrorCode, rule: string): void {
     const stream = this.#streams.get(id)
     if (stream !== undefined) this.#owner.resetStream(stream, code)

@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect(turns).toEqual(['DATA 3 1000', 'DATA 5 1000', 'DATA 7 1000', 'DATA 3 1000', 'DATA 5 1000', 'DATA 7 1000'])
   })
 
-  it('does not hold up others when only the window of its own stream is closed', async () => {
+  it('does not hold up others when only the window of its stream is closed', async () => {
     const { client } = await scene([[INITIAL_WINDOW, 0]])
     expect(await client.send(call(1, BIG, '10'), call(3, BIG, '10'), windowUpdate(3, 10))).toEqual([
       `HEADERS 1 ${HEAD}`,
@@ -151,7 +151,7 @@ describe('a stream of answers', () => {
     ])
   })
 
-  it('has to wait when a window is used up, and is told when it may go on', async () => {
+  it('has to wait when a window is used up, and is notified when it may go on', async () => {
     const { client, streams } = await scene([[INITIAL_WINDOW, 20]])
     await client.send(call(1, STREAM))
     const [stream] = streams
@@ -173,7 +173,7 @@ describe('a stream of answers', () => {
     ])
   })
 
-  it('has to wait when the client does not read, and is told when it may go on', async () => {
+  it('has to wait when the client does not read, and is notified when it may go on', async () => {
     const limits = { outputHighWaterBytes: 1_000 }
     const { client, streams } = await scene([], { limits })
     await client.send(call(1, STREAM))
@@ -191,7 +191,7 @@ describe('a stream of answers', () => {
     expect(drains).toBe(1)
   })
 
-  it('that never ends leaves time to others, even if the client takes all of it at once', async () => {
+  it('that never ends leaves time to others, even if the client takes all of it at the same time', async () => {
     const { server, client } = await scene([[INITIAL_WINDOW, 0x7fff_0000]])
     await client.send(windowUpdate(0, 0x7fff_0000))
     let writes = 0
@@ -211,7 +211,7 @@ describe('a stream of answers', () => {
     await client.leave()
   })
 
-  it('that ignores what it is told is queued in order', async () => {
+  it('that ignores the pause is queued in order', async () => {
     const { client, streams } = await scene([[INITIAL_WINDOW, 0]])
     await client.send(call(1, STREAM))
     for (let i = 0; i < 200; i++) streams[0].write(Buffer.from(`${i}`))

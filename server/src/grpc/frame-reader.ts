@@ -1,22 +1,22 @@
 import { FRAME_HEAD_BYTES, MAX_FRAME_BYTES, PREFACE, readUint31 } from './frames.ts'
 
 /**
- * FrameSink takes what a FrameReader finds. Payloads are a range of `bytes`, valid until `push` returns. Frames come as
- * numbers, not as an object: making one for each would cost more than reading it.
+ * Takes what a FrameReader finds. Payloads are a range of `bytes`, valid until `push` returns. Frames come as numbers,
+ * not as an object: making one for each would cost more than reading it.
  */
 export interface FrameSink {
   onBadPreface(): void
   onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void
-  /** onOversizedFrame gets the head of a frame that is larger than we allow; its payload is not read. */
+  /** Gets the head of a frame that is larger than we allow; its payload is not read. */
   onOversizedFrame(type: number, streamId: number): void
 }
 
 const FIRST_REST_BYTES = 1_024
 
 /**
- * FrameReader cuts chunks of a connection into frames. A frame that lies in one chunk is handed on where it is; only one
- * that is split between chunks is copied, into a buffer that grows with what has arrived, so that announcing a large
- * frame costs us nothing.
+ * Cuts chunks of a connection into frames. A frame that lies in one chunk is handed on where it is; only one that is
+ * split between chunks is copied, into a buffer that grows with what has arrived, so that announcing a large frame
+ * costs us nothing.
  */
 export class FrameReader {
   readonly #sink: FrameSink
@@ -34,19 +34,19 @@ export class FrameReader {
     return this.#restBytes > 0 || this.#prefaceBytes < PREFACE.length
   }
 
-  /** heldBytes is what is kept of a frame that is not complete. */
+  /** Returns what is kept of a frame that is not complete. */
   get heldBytes(): number {
     return this.#rest?.length ?? 0
   }
 
-  /** stop makes the reader ignore the rest of the connection, including that of the chunk at hand. */
+  /** Makes the reader ignore the rest of the connection, including that of the chunk at hand. */
   stop(): void {
     this.#stopped = true
     this.#rest = undefined
     this.#restBytes = 0
   }
 
-  /** push reads a chunk. The chunk belongs to the caller again when push returns. */
+  /** Reads a chunk. The chunk belongs to the caller again when push returns. */
   push(chunk: Uint8Array): void {
     if (this.#stopped) return
     let at = 0
@@ -68,7 +68,7 @@ export class FrameReader {
     return at
   }
 
-  /** #readWhole hands on the frames that are complete in the chunk, and returns where the first incomplete one begins. */
+  /** Hands on the frames that are complete in the chunk, and returns where the first incomplete one begins. */
   #readWhole(chunk: Uint8Array, from: number): number {
     const end = chunk.length
     let at = from
@@ -86,7 +86,7 @@ export class FrameReader {
     return at
   }
 
-  /** #completeRest adds what the kept frame lacks, and hands it on when that is all there. */
+  /** Adds what the kept frame lacks, and hands it on when that is all there. */
   #completeRest(chunk: Uint8Array, from: number): number {
     let at = this.#top(chunk, from, FRAME_HEAD_BYTES)
     if (this.#restBytes < FRAME_HEAD_BYTES || this.#stopped) return at
@@ -99,7 +99,7 @@ export class FrameReader {
     const size = FRAME_HEAD_BYTES + length
     at = this.#top(chunk, at, size)
     if (this.#restBytes < size) return at
-    // A fresh buffer for the next split frame: whoever holds on to this payload until the chunk ends may do so.
+    // A fresh buffer for the next split frame: this payload may be kept until the chunk ends.
     const rest = this.#rest!
     this.#rest = undefined
     this.#restBytes = 0
@@ -107,7 +107,7 @@ export class FrameReader {
     return at
   }
 
-  /** #top fills the kept bytes up to `size`, as far as the chunk reaches, and returns how far it read. */
+  /** Fills the kept bytes up to `size`, as far as the chunk reaches, and returns how far it read. */
   #top(chunk: Uint8Array, from: number, size: number): number {
     const missing = size - this.#restBytes
     if (missing <= 0) return from

@@ -2,7 +2,7 @@ import { ErrorCode, Flag, FrameType, PREFACE, readUint31, readUint32, writeFrame
 import type { HpackDecoder } from './hpack/hpack-decoder.ts'
 import { encodedOnce } from './hpack/hpack-encoder.ts'
 
-/** Fields are names and values; an array where a name comes twice or the order matters. */
+/** Names and values; an array where a name comes twice or the order matters. */
 export type Fields = Readonly<Record<string, string>> | readonly (readonly [string, string])[]
 
 export const { END_STREAM, END_HEADERS, PADDED, PRIORITY, ACK } = Flag
@@ -20,7 +20,7 @@ export function uint32(...values: number[]): Buffer {
   return out
 }
 
-/** block encodes fields without a table, so that it means the same wherever it is sent. */
+/** Encodes fields without a table, so that it means the same wherever it is sent. */
 export function block(fields: Fields): Buffer {
   const pairs = Array.isArray(fields) ? (fields as readonly (readonly [string, string])[]) : Object.entries(fields)
   return Buffer.from(encodedOnce(pairs.map(([name, value]) => ({ name, value }))))
@@ -42,18 +42,18 @@ export const goaway = (lastId = 0, code: number = ErrorCode.NO_ERROR): Buffer =>
 export const priority = (id: number, dependsOn: number): Buffer =>
   frame(FrameType.PRIORITY, 0, id, Buffer.concat([uint32(dependsOn), Buffer.of(16)]))
 
-/** settings takes pairs of identifier and value. */
+/** Takes pairs of identifier and value. */
 export function settings(...pairs: (readonly [id: number, value: number])[]): Buffer {
   const payload = Buffer.concat(pairs.map(([id, value]) => Buffer.concat([Buffer.of(0, id), uint32(value)])))
   return frame(FrameType.SETTINGS, 0, 0, payload)
 }
 export const settingsAck: Buffer = frame(FrameType.SETTINGS, ACK, 0)
 
-/** message is a text behind the prefix of gRPC. */
+/** Returns a text behind the prefix of gRPC. */
 export const message = (text: string | Uint8Array): Buffer =>
   Buffer.concat([Buffer.of(0), uint32(text.length), Buffer.from(text as string)])
 
-/** callFields are those of a call; more may be added. */
+/** Returns those of a call; more may be added. */
 export const callFields = (path: string, more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   ':method': 'POST',
   ':scheme': 'http',
@@ -64,7 +64,7 @@ export const callFields = (path: string, more: Readonly<Record<string, string>> 
   ...more,
 })
 
-/** call is a whole unary call. */
+/** Returns a whole unary call. */
 export const call = (id: number, path: string, text = '', more: Readonly<Record<string, string>> = {}): Buffer =>
   Buffer.concat([headers(id, callFields(path, more)), data(id, message(text), END_STREAM)])
 
@@ -72,7 +72,7 @@ const TYPE_NAMES = Object.keys(FrameType)
 const CODE_NAMES = Object.keys(ErrorCode)
 const codeAt = (payload: Uint8Array, at: number): string => CODE_NAMES[readUint32(payload, at)]
 
-/** FrameText turns what a server sends into lines that a test can compare. */
+/** Turns what a server sends into lines that a test can compare. */
 export class FrameText {
   readonly #decoder: HpackDecoder
   #rest: Buffer = Buffer.alloc(0)
@@ -133,7 +133,7 @@ export class FrameText {
   }
 }
 
-/** dataText shows one message as its text, and anything else by its length. */
+/** Shows one message as its text, and anything else by its length. */
 function dataText(payload: Buffer): string {
   const isMessage = payload.length >= 5 && payload[0] === 0 && readUint32(payload, 1) === payload.length - 5
   return isMessage && payload.length < 100 ? `"${payload.subarray(5).toString()}"` : `${payload.length}`

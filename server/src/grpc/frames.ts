@@ -1,8 +1,8 @@
-/** PREFACE is what every client sends first (RFC 9113, 3.4). */
+/** Returns what every client sends first (RFC 9113, 3.4). */
 export const PREFACE: Uint8Array = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 
 export const FRAME_HEAD_BYTES = 9
-/** MAX_FRAME_BYTES is the largest payload that we take: the protocol's default, which we do not raise. */
+/** The largest payload that we take: the protocol's default, which we do not raise. */
 export const MAX_FRAME_BYTES = 16_384
 export const MAX_STREAM_ID = 0x7fff_ffff
 export const MAX_WINDOW_BYTES = 0x7fff_ffff
@@ -32,7 +32,7 @@ export const Setting = {
   MAX_HEADER_LIST_SIZE: 6,
 } as const
 
-/** ErrorCode names the error codes of RFC 9113, section 7. */
+/** Names the error codes of RFC 9113, section 7. */
 export const ErrorCode = {
   NO_ERROR: 0,
   PROTOCOL_ERROR: 1,
@@ -59,7 +59,7 @@ export interface FrameHead {
   readonly streamId: number
 }
 
-/** writeFrameHead writes the nine bytes before a payload and returns where the payload goes. */
+/** Writes the nine bytes before a payload and returns where the payload goes. */
 export function writeFrameHead(out: Uint8Array, at: number, head: FrameHead): number {
   out[at] = head.length >>> 16
   out[at + 1] = head.length >>> 8
@@ -81,7 +81,7 @@ export function readUint32(bytes: Uint8Array, at: number): number {
   return bytes[at] * 0x100_0000 + ((bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3])
 }
 
-/** readUint31 reads a stream id or a window increment; the first bit is reserved and ignored. */
+/** Reads a stream id or a window increment; the first bit is reserved and ignored. */
 export function readUint31(bytes: Uint8Array, at: number): number {
   return ((bytes[at] & 0x7f) << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3]
 }

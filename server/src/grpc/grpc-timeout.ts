@@ -7,7 +7,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   n: 0.000_001,
 }
 
-/** parseGrpcTimeout returns milliseconds, or NaN for what is not one to eight digits and a unit. */
+/** Returns milliseconds, or NaN for what is not one to eight digits and a unit. */
 export function parseGrpcTimeout(text: string): number {
   const digits = text.length - 1
   if (digits < 1 || digits > 8) return Number.NaN

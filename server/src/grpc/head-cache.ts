@@ -4,20 +4,20 @@ const ENTRIES = 8
 const MAX_BYTES = 1_024
 
 /**
- * HeadCache recognises header blocks by their bytes. The same bytes mean the same fields for as long as the dynamic table
- * of HPACK stays the same, and clients send the same block again and again once their fields are in that table.
+ * Recognises header blocks by their bytes. The same bytes mean the same fields for as long as the dynamic table of
+ * HPACK stays the same, and clients send the same block again and again once their fields are in that table.
  */
 export class HeadCache {
   readonly #blocks: Uint8Array[] = []
   readonly #heads: RequestHead[] = []
   #version = 0
-  /** #latest is the entry that was found last, where the next block is looked for first. */
+  /** The entry that was found last, where the next block is looked for first. */
   #latest = 0
   #next = 0
-  /** bytes is what the blocks take, twice: once as they came, and about as much again for what is literal in them. */
+  /** What the blocks take, twice: once as they came, and about as much again for what is literal in them. */
   bytes = 0
 
-  /** find returns the head of a block that was stored under the same version of the table. */
+  /** Returns the head of a block that was stored under the same version of the table. */
   find(bytes: Uint8Array, start: number, end: number, version: number): RequestHead | undefined {
     if (version !== this.#version) return undefined
     const blocks = this.#blocks
@@ -31,7 +31,7 @@ export class HeadCache {
     return undefined
   }
 
-  /** store keeps a head. Only blocks that left the table as it was may be stored. */
+  /** Keeps a head. Only blocks that left the table as it was may be stored. */
   store(bytes: Uint8Array, start: number, end: number, version: number, head: RequestHead): void {
     if (end - start > MAX_BYTES) return
     if (version !== this.#version) {

@@ -6,7 +6,7 @@ import type { HeadReader, RequestHead } from './request-head.ts'
 
 const TABLE_BYTES = 4_096
 
-/** OpenBlock is a header block of which CONTINUATION frames are still to come. */
+/** A header block of which CONTINUATION frames are still to come. */
 export interface OpenBlock {
   readonly streamId: number
   readonly endStream: boolean
@@ -16,7 +16,7 @@ export interface OpenBlock {
   continuations: number
 }
 
-/** HeaderBlocks decodes the header blocks of one connection, which must come in their order. */
+/** Decodes the header blocks of one connection, which must come in their order. */
 export class HeaderBlocks {
   readonly #decoder: HpackDecoder
   readonly #cache = new HeadCache()
@@ -30,17 +30,17 @@ export class HeaderBlocks {
     this.#reader = reader
   }
 
-  /** heldBytes is what the tables and the open block take. */
+  /** Returns what the tables and the open block take. */
   get heldBytes(): number {
     return this.#decoder.tableBytes + this.#cache.bytes + (this.open?.bytes.length ?? 0)
   }
 
-  /** begin keeps the first part of a block. */
+  /** Keeps the first part of a block. */
   begin(block: Omit<OpenBlock, 'continuations'>): void {
     this.open = { ...block, bytes: new Uint8Array(block.bytes), continuations: 0 }
   }
 
-  /** add appends a part and says whether the block is still within the limits. */
+  /** Appends a part and says whether the block is still within the limits. */
   add(bytes: Uint8Array, start: number, end: number, limits: GrpcLimits): boolean {
     const block = this.open!
     block.continuations++
@@ -54,7 +54,7 @@ export class HeaderBlocks {
   }
 
   /**
-   * request returns the head of a request, or undefined where its fields are more than the limits allow. It throws an
+   * Returns the head of a request, or undefined where its fields are more than the limits allow. It throws an
    * HpackError if the block cannot be decoded.
    */
   request(bytes: Uint8Array, start: number, end: number): RequestHead | undefined {
@@ -68,12 +68,12 @@ export class HeaderBlocks {
     return head
   }
 
-  /** trailers returns the rule that trailers break, if any. It throws an HpackError if they cannot be decoded. */
+  /** Returns the rule that trailers break, if any. It throws an HpackError if they cannot be decoded. */
   trailers(bytes: Uint8Array, start: number, end: number): string | undefined {
     return this.#decode(bytes, start, end) ? this.#reader.trailers() : 'the trailers are too large'
   }
 
-  /** #decode returns false where the fields are more than the limits allow; the decoder is in step all the same. */
+  /** Returns false where the fields are more than the limits allow; the decoder is in step all the same. */
   #decode(bytes: Uint8Array, start: number, end: number): boolean {
     this.#reader.begin()
     try {

@@ -1,19 +1,19 @@
 import { type BudgetRates, DEFAULT_BUDGETS } from './budgets.ts'
 import { MAX_WINDOW_BYTES } from './frames.ts'
 
-/** GrpcLimits bounds what clients may ask of a server. All are per connection unless they say otherwise. */
+/** Bounds what clients may ask of a server. All are per connection unless they say otherwise. */
 export interface GrpcLimits {
   /**
-   * Connections of the whole server, those in a TLS handshake included. For more, idle ones of the address with the most
-   * have to leave; where there are none, they are closed at once. 20,000.
+   * Connections of the whole server, including those in a TLS handshake. Above that, idle ones of the address with the
+   * most are closed; without idle ones, new connections are closed immediately. 20,000.
    */
   readonly maxConnections: number
   /**
-   * Bytes that the whole server holds for its clients: requests, answers, headers and tables, and 512 for each call. Past
-   * it, connections of the address with the most end, those that hold the most first. 67,108,864.
+   * Bytes that the whole server holds for its clients: requests, answers, headers and tables, and 512 for each call.
+   * Above that, connections of the address with the most end, those that hold the most first. 67,108,864.
    */
   readonly maxHeldBytes: number
-  /** Calls under way; more are refused with REFUSED_STREAM, which clients may retry. 1,024. */
+  /** Calls in flight; more are refused with REFUSED_STREAM, which clients may retry. 1,024. */
   readonly maxConcurrentStreams: number
   /** The size of a request's message; larger ones are answered RESOURCE_EXHAUSTED. 65,536. */
   readonly maxMessageBytes: number
@@ -45,7 +45,7 @@ export interface GrpcLimits {
   readonly maxQueuedBytes: number
   /** Answers that the client does not read from its socket; past it the connection ends. 8,388,608. */
   readonly maxOutputBytes: number
-  /** Unread answers at which we stop reading requests and tell streaming calls to wait. 262,144. */
+  /** Unread answers at which we stop reading requests and pause streaming calls. 262,144. */
   readonly outputHighWaterBytes: number
   /** From connecting to the client's SETTINGS; also the time for a TLS handshake. 10 s. */
   readonly prefaceTimeoutMs: number
@@ -57,7 +57,9 @@ export interface GrpcLimits {
   readonly idleTimeoutMs: number
   /** Answers waiting, and less than 1,024 bytes of them taken. 30 s. */
   readonly stallTimeoutMs: number
-  /** The age at which a connection is asked to go, less up to a tenth so that not all go at once. 24 h. */
+  /**
+   * The age at which a connection is asked to close, less up to a tenth so that not all close at the same time. 24 h.
+   */
   readonly maxConnectionAgeMs: number
   /** How long its calls may take to end after that. 1 h. */
   readonly connectionAgeGraceMs: number
@@ -106,10 +108,10 @@ const MOST: Partial<Record<keyof GrpcLimits, number>> = {
   connectionWindowBytes: MAX_WINDOW_BYTES,
 }
 
-/** GrpcLimitOptions are limits that differ from the defaults. Times may be Infinity. */
+/** Limits that differ from the defaults. Times may be Infinity. */
 export type GrpcLimitOptions = Partial<Omit<GrpcLimits, 'budgets'>> & { readonly budgets?: Partial<BudgetRates> }
 
-/** resolveLimits fills in the defaults. It throws a RangeError for a limit that is no positive whole number. */
+/** Fills in the defaults. It throws a RangeError for a limit that is no positive whole number. */
 export function resolveLimits(options: GrpcLimitOptions = {}): GrpcLimits {
   const { budgets, ...numbers } = options
   const chosen = Object.fromEntries(Object.entries(numbers).filter(([, value]) => value !== undefined))

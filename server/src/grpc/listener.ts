@@ -4,24 +4,24 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions, TLSSocket, Server as TlsServer } from 'node:tls'
 
-/** GrpcTlsOptions is a certificate and, for mutual TLS, `requestCert: true` and the `ca` that signs the clients'. */
+/** A certificate and, for mutual TLS, `requestCert: true` and the `ca` that signs the clients'. */
 export interface GrpcTlsOptions extends SecureContextOptions {
   readonly requestCert?: boolean
-  /** rejectUnauthorized turns away clients without a good certificate, where one is requested. true. */
+  /** Turns away clients without a good certificate, where one is requested. true. */
   readonly rejectUnauthorized?: boolean
-  /** authorize turns away clients for another reason, when their certificate is known. */
+  /** Turns away clients for another reason, when their certificate is known. */
   readonly authorize?: (socket: TLSSocket) => boolean
 }
 
-/** ListenOptions is a TCP port, where 0 picks a free one, or the path of a Unix socket. */
+/** A TCP port, where 0 picks a free one, or the path of a Unix socket. */
 export type ListenOptions = { readonly port: number; readonly host?: string } | { readonly path: string }
 
-/** GrpcAddress is where a server listens. */
+/** Where a server listens. */
 export type GrpcAddress = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** ListenerOwner takes what a listener accepts. */
+/** Takes what a listener accepts. */
 export interface ListenerOwner {
-  /** admit says whether there is room for one more connection; if not, it is destroyed. */
+  /** Returns whether there is room for one more connection; if not, it is destroyed. */
   admit(socket: Socket, inHandshake: boolean): boolean
   onConnection(socket: Duplex): void
   onTlsFailure(): void
@@ -46,7 +46,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** Listener accepts connections on one address. */
+/** Accepts connections on one address. */
 export class Listener {
   readonly #server: Server
   #address: GrpcAddress | undefined
@@ -57,7 +57,7 @@ export class Listener {
     this.#server.on('error', () => {})
   }
 
-  /** listen resolves to the address once connections are accepted. */
+  /** Resolves to the address once connections are accepted. */
   async listen(options: ListenOptions): Promise<GrpcAddress> {
     try {
       this.#address = await start(this.#server, options)
@@ -73,12 +73,12 @@ export class Listener {
     if ('setSecureContext' in this.#server) (this.#server as TlsServer).setSecureContext(contextOf(options))
   }
 
-  /** accept treats a connection that came another way as one that came to this address. */
+  /** Treats a connection that came another way as one that came to this address. */
   accept(socket: Socket): void {
     this.#server.emit('connection', socket)
   }
 
-  /** close accepts no more connections; those that are open stay. */
+  /** Stops accepting connections; open ones stay. */
   close(): void {
     this.#server.close()
   }
@@ -99,13 +99,13 @@ function tlsServer(owner: ListenerOwner, { options, handshakeTimeoutMs }: TlsSet
   const handshakeTimeout = Math.min(handshakeTimeoutMs, 0x7fff_ffff)
   // Not half-open as plain sockets are: one that its client leaves in a handshake would never be closed.
   const own = { ALPNProtocols: ['h2'], handshakeTimeout, noDelay: true, keepAlive: true }
-  // Loaded by those who need it: most servers stand behind something that speaks TLS for them.
+  // Loaded only when needed: most servers are behind something that terminates TLS for them.
   const { createServer: createTlsServer } = process.getBuiltinModule('node:tls')
   const server = createTlsServer({ ...contextOf(options), ...own })
   server.on('connection', (socket: Socket) => owner.admit(socket, true))
   server.on('tlsClientError', (_error, socket: TLSSocket) => {
     owner.onTlsFailure()
-    // After its timeout, nobody else does.
+    // After its timeout, nothing else closes it.
     socket.destroy()
   })
   server.on('secureConnection', (socket: TLSSocket) => {
@@ -129,10 +129,10 @@ function start(server: Server, options: ListenOptions): Promise<GrpcAddress> {
   })
 }
 
-/** isStale says whether a socket's file was left behind by a process that is gone. */
+/** Returns whether a socket's file was left behind by a process that is gone. */
 function isStale(path: string, error: unknown): Promise<boolean> {
   const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  // Any other file is somebody's, and refuses connections just the same.
+  // Any other file is in use, and refuses connections just the same.
   if (!isTaken || !statSync(path, { throwIfNoEntry: false })?.isSocket()) return Promise.resolve(false)
   return new Promise((resolve) => {
     const probe = connect(path)

@@ -1,4 +1,4 @@
-/** Metadata reads the fields that came with a call. Names are in lower case. */
+/** Reads the fields that came with a call. Names are in lower case. */
 export class Metadata {
   readonly #fields: readonly string[]
 
@@ -7,21 +7,21 @@ export class Metadata {
     this.#fields = fields
   }
 
-  /** get returns the first value of a field. */
+  /** Returns the first value of a field. */
   get(name: string): string | undefined {
     const fields = this.#fields
     for (let i = 0; i < fields.length; i += 2) if (fields[i] === name) return fields[i + 1]
     return undefined
   }
 
-  /** getBinary returns the first value of a field whose name ends in "-bin", decoded. */
+  /** Returns the first value of a field whose name ends in "-bin", decoded. */
   getBinary(name: string): Uint8Array | undefined {
     const value = this.get(name)
     // Several values may have been joined by commas on the way.
     return value === undefined ? undefined : Buffer.from(value.split(',', 1)[0], 'base64')
   }
 
-  /** entries returns every field in the order it came. */
+  /** Returns every field in the order it came. */
   *entries(): IterableIterator<[name: string, value: string]> {
     const fields = this.#fields
     for (let i = 0; i < fields.length; i += 2) yield [fields[i], fields[i + 1]]
@@ -46,7 +46,7 @@ const RESERVED = new Set([
   'upgrade',
 ])
 
-/** requireMetadata returns the field as it is sent. It throws where a client could not read it. */
+/** Returns the field as it is sent. It throws where a client could not read it. */
 export function requireMetadata(name: string, value: string | Uint8Array): { name: string; value: string } {
   if (RESERVED.has(name)) throw new RangeError(`${name} cannot be set: it is reserved for the server`)
   if (!NAME.test(name))

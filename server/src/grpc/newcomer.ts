@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Crowds, Member } from '../net/crowds.ts'
 import { addressOf } from './peer.ts'
 
-/** Newcomer is a socket in a TLS handshake, which has its time limit. */
+/** A socket in a TLS handshake, which has its time limit. */
 export class Newcomer implements Member {
   readonly use = 'busy'
   readonly #socket: Socket
@@ -23,12 +23,12 @@ export class Newcomer implements Member {
     this.#socket.destroy()
   }
 
-  /** settle is told when the handshake has ended, in whatever way. */
+  /** Records that the handshake has ended, successfully or not. */
   settle(): void {
     this.#forget()
   }
 }
 
-/** endsOf names a connection by its two ends. */
+/** Names a connection by its two ends. */
 export const endsOf = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): string =>
   `${localAddress} ${localPort} ${remoteAddress} ${remotePort}`

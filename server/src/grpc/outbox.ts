@@ -1,19 +1,19 @@
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 
 /**
- * Ending is how an answer ends, once all its data is sent: with the last DATA frame, with the trailers of a good answer, or
- * with trailers of its own.
+ * How an answer ends, once all its data is sent: with the last DATA frame, with the trailers of a good answer, or with
+ * other trailers.
  */
 export type Ending = 'data' | 'ok' | readonly HeaderField[]
 
-/** Outbox holds the data of an answer that the client's windows do not admit yet. */
+/** Holds the data of an answer that the client's windows do not admit yet. */
 export class Outbox {
   readonly #chunks: Uint8Array[] = []
   #first = 0
   #offset = 0
   bytes = 0
   ending: Ending | undefined
-  /** The handler was told to wait, and wants to know when it may go on. */
+  /** The handler was told to wait, and must be notified when it may continue. */
   waiting = false
 
   add(chunk: Uint8Array): void {
@@ -21,7 +21,7 @@ export class Outbox {
     this.bytes += chunk.length
   }
 
-  /** take copies the next `size` bytes, which must be there, and returns the offset behind them. */
+  /** Copies the next `size` bytes, which must be there, and returns the offset behind them. */
   take(size: number, out: Uint8Array, start: number): number {
     this.bytes -= size
     let at = start

@@ -1,7 +1,7 @@
 const FIRST_BYTES = 16_384
 const MAX_KEPT = 256
 
-/** BufferPool lends the buffers that answers are written into; idle connections hold none. */
+/** Lends the buffers that answers are written into; idle connections hold none. */
 export class BufferPool {
   readonly #free: Buffer[] = []
 
@@ -16,7 +16,7 @@ export class BufferPool {
 
 const NONE = Buffer.alloc(0)
 
-/** OutputBuffer collects the frames of a turn. Write into `bytes` after `reserve`, then move `length`. */
+/** Collects the frames of a turn. Write into `bytes` after `reserve`, then move `length`. */
 export class OutputBuffer {
   readonly #pool: BufferPool
   bytes: Buffer = NONE
@@ -26,13 +26,13 @@ export class OutputBuffer {
     this.#pool = pool
   }
 
-  /** reserve makes room for `size` more bytes and returns where they go. `bytes` may be another buffer afterwards. */
+  /** Reserves `size` more bytes and returns their offset. `bytes` may be another buffer afterwards. */
   reserve(size: number): number {
     if (this.length + size > this.bytes.length) this.#grow(this.length + size)
     return this.length
   }
 
-  /** take hands over the buffer, which holds `length` bytes, and starts anew. */
+  /** Returns the buffer, which holds `length` bytes, and starts a new one. */
   take(): Buffer {
     const { bytes } = this
     this.bytes = NONE
@@ -40,7 +40,7 @@ export class OutputBuffer {
     return bytes
   }
 
-  /** giveBack returns a buffer that nobody reads any more. */
+  /** Returns a buffer that is no longer read. */
   giveBack(buffer: Buffer): void {
     this.#pool.give(buffer)
   }

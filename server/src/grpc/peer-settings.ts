@@ -1,9 +1,9 @@
 import { ErrorCode, MAX_WINDOW_BYTES, readUint32, Setting } from './frames.ts'
 
-/** SettingsTarget follows the settings of the client that matter to us. */
+/** Follows the settings of the client that matter to us. */
 export interface SettingsTarget {
   setHeaderTableBytes(bytes: number): void
-  /** setInitialWindow returns false if a stream's window would pass its limit. */
+  /** Returns false if a stream's window would pass its limit. */
   setInitialWindow(bytes: number): boolean
 }
 
@@ -13,8 +13,8 @@ export interface SettingsFault {
 }
 
 /**
- * applySettings follows the settings of a frame up to the first that breaks a rule (RFC 9113, 6.5.2). Of several windows
- * the last counts: each costs a look at every stream, and nothing can be sent between them.
+ * Follows the settings of a frame up to the first that breaks a rule (RFC 9113, 6.5.2). Of several windows the last
+ * counts: each costs a look at every stream, and nothing can be sent between them.
  */
 export function applySettings(
   bytes: Uint8Array,

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 
-/** TlsIdentity is what a client's certificate says; `authorized` that an authority we trust signed it. */
+/** What a client's certificate says; `authorized` that an authority we trust signed it. */
 export interface TlsIdentity {
   readonly authorized: boolean
   readonly commonName: string | undefined
@@ -10,7 +10,7 @@ export interface TlsIdentity {
   readonly fingerprint256: string
 }
 
-/** Peer is the other end of a connection. `address` is empty for a Unix socket. */
+/** The other end of a connection. `address` is empty for a Unix socket. */
 export interface Peer {
   readonly address: string
   readonly port: number
@@ -19,12 +19,12 @@ export interface Peer {
   readonly identity: TlsIdentity | undefined
 }
 
-/** addressOf reads the address of a socket alone; empty for what has none. */
+/** Reads the address of a socket alone; empty for what has none. */
 export function addressOf(socket: Duplex): string {
   return (socket as Partial<TLSSocket>).remoteAddress ?? ''
 }
 
-/** peerOf reads the peer of a socket. It asks the system, so keep what it returns. */
+/** Reads the peer of a socket. It asks the system, so keep what it returns. */
 export function peerOf(socket: Duplex): Peer {
   const { remoteAddress = '', remotePort = 0, encrypted = false } = socket as Partial<TLSSocket>
   return Object.freeze({

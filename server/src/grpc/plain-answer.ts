@@ -1,7 +1,7 @@
 import type { HeaderField } from './hpack/hpack-encoder.ts'
 import { GrpcStatus } from './status.ts'
 
-/** PlainAnswer is what a request gets that is no gRPC call. */
+/** What a request gets that is no gRPC call. */
 export interface PlainAnswer {
   readonly fields: readonly HeaderField[]
   readonly body: Uint8Array
@@ -36,7 +36,7 @@ function answer(status: number, text: string): PlainAnswer {
   return { fields, body }
 }
 
-/** plainAnswer returns the answer with a status of 405, 415 or 431. */
+/** Returns the answer with a status of 405, 415 or 431. */
 export function plainAnswer(status: number): PlainAnswer {
   return ANSWERS.get(status)!
 }

@@ -4,10 +4,10 @@ import type { RequestHead, Route } from './route.ts'
 
 export type { RequestHead } from './route.ts'
 
-/** GONE_FIELDS stand where the fields of a call were, which nobody has asked for while its handler ran. */
+/** Replaces the fields of a call that were not read while its handler ran. */
 export const GONE_FIELDS: readonly string[] = []
 
-/** bareHead is what is left of the head of a call whose fields are gone. */
+/** Returns what remains of the head of a call whose fields are gone. */
 export function bareHead(route: Omit<Route, 'bareHead'>): RequestHead {
   return {
     malformed: undefined,
@@ -35,7 +35,7 @@ function isName(name: string): boolean {
   return name.length > 0
 }
 
-/** isValue says whether a value holds no NUL, CR or LF and neither begins nor ends with white space (RFC 9113, 8.2.1). */
+/** Returns whether a value holds no NUL, CR or LF and neither begins nor ends with white space (RFC 9113, 8.2.1). */
 function isValue(value: string): boolean {
   const last = value.length - 1
   if (last < 0) return true
@@ -48,14 +48,14 @@ function isValue(value: string): boolean {
 
 const isBlank = (code: number): boolean => code === SPACE || code === TAB
 
-/** isGrpcContentType accepts application/grpc alone, with a suffix (+proto) or with parameters. */
+/** Accepts application/grpc alone, with a suffix (+proto) or with parameters. */
 function isGrpcContentType(value: string): boolean {
   if (!value.startsWith('application/grpc')) return false
   const next = value.charCodeAt(16)
   return Number.isNaN(next) || next === 0x2b || next === 0x3b
 }
 
-/** readLength returns a content-length, or −2 for what is not a number. */
+/** Returns a content-length, or −2 for what is not a number. */
 function readLength(value: string): number {
   if (value.length === 0 || value.length > 15) return -2
   let length = 0
@@ -68,8 +68,8 @@ function readLength(value: string): number {
 }
 
 /**
- * HeadReader turns the fields of a header block, in their order, into a RequestHead: `begin`, `onField` for each, then
- * `request` or `trailers`. It never throws; the first rule that is broken is kept, and the rest of the block ignored.
+ * Turns the fields of a header block, in their order, into a RequestHead: `begin`, `onField` for each, then `request`
+ * or `trailers`. It never throws; the first rule that is broken is kept, and the rest of the block ignored.
  */
 export class HeadReader {
   #malformed: string | undefined
@@ -114,7 +114,7 @@ export class HeadReader {
     }
   }
 
-  /** request returns the head of a request whose fields were handed in. */
+  /** Returns the head of a request whose fields were handed in. */
   request(): RequestHead {
     const malformed = this.#malformed ?? this.#brokenRule()
     return {
@@ -131,7 +131,7 @@ export class HeadReader {
     }
   }
 
-  /** trailers returns the rule that the fields break as trailers, if any. */
+  /** Returns the rule that the fields break as trailers, if any. */
   trailers(): string | undefined {
     return this.#malformed ?? (this.#pseudoFields > 0 ? 'trailers hold a pseudo-header field (8.1)' : undefined)
   }

@@ -5,7 +5,7 @@ import { ErrorCode, Flag, MAX_STREAM_ID, readUint31 } from './frames.ts'
 import { HeaderBlocks } from './header-blocks.ts'
 import { HpackError } from './hpack/hpack-error.ts'
 import type { GrpcLimits } from './limits.ts'
-import { NO_ENCODING, type Refusal } from './message-assembly.ts'
+import { type MessageRefusal, NO_ENCODING } from './message-assembly.ts'
 import { GONE_FIELDS, type HeadReader, type RequestHead } from './request-head.ts'
 import type { Route } from './route.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
@@ -14,7 +14,7 @@ import { GrpcStatus } from './status.ts'
 import { Closure, type StreamTable } from './stream-table.ts'
 import type { Unpacking } from './unpacking.ts'
 
-/** IntakeHost is what the intakes of a server share. */
+/** What the intakes of a server share. */
 export interface IntakeHost {
   readonly limits: GrpcLimits
   readonly counters: Counters
@@ -23,30 +23,30 @@ export interface IntakeHost {
   route(path: string): Route | undefined
 }
 
-/** IntakeOwner is the connection whose requests are read. */
+/** The connection whose requests are read. */
 export interface IntakeOwner extends StreamOwner {
   /** The time at which the chunk at hand was read. */
   readonly chunkMs: number
   /** Unpacks a message, within the budgets of the connection. */
-  unpack(message: Uint8Array): Uint8Array | Refusal
-  /** fail ends the connection. */
+  unpack(message: Uint8Array): Uint8Array | MessageRefusal
+  /** Ends the connection. */
   fail(code: ErrorCode, reason: ClosedFor, rule: string): void
   resetStream(stream: ServerStream, code: ErrorCode): void
-  /** resetId resets a stream that is not open. */
+  /** Resets a stream that is not open. */
   resetId(id: number, code: ErrorCode): void
-  /** spend returns false where the budget is used up, and the connection ends. */
+  /** Returns false where the budget is used up, and the connection ends. */
   spend(name: BudgetName): boolean
-  /** takeFromWindow counts DATA; it returns false where the connection ends. */
+  /** Counts DATA; it returns false where the connection ends. */
   takeFromWindow(bytes: number): boolean
   answerPlainly(stream: ServerStream, status: number): void
 }
 
 /** What a request that is no call may send before it is answered without waiting for its end. */
 const DISCARD_BYTES = 65_536
-/** What of a path nobody serves is told to its caller. */
+/** How much of an unknown path is repeated to its caller. */
 const MAX_PATH = 100
 
-/** RequestIntake turns HEADERS, CONTINUATION and DATA frames into calls (RFC 9113, 5.1, 6.1, 6.2, 6.10 and 8). */
+/** Turns HEADERS, CONTINUATION and DATA frames into calls (RFC 9113, 5.1, 6.1, 6.2, 6.10 and 8). */
 export class RequestIntake {
   readonly #owner: IntakeOwner
   readonly #host: IntakeHost
@@ -72,7 +72,7 @@ export class RequestIntake {
     this.#streamWindow = streamWindowBytes(host.limits)
   }
 
-  /** openBlockSinceMs is when a header block began that is not complete, or undefined if there is none. */
+  /** Returns when a header block began that is not complete, or undefined if there is none. */
   get openBlockSinceMs(): number | undefined {
     return this.#blocks.open?.sinceMs
   }
@@ -125,7 +125,7 @@ export class RequestIntake {
     }
   }
 
-  /** #onSelfDependent resets a stream that depends on itself; its block is decoded all the same, to stay in step. */
+  /** Resets a stream that depends on itself; its block is decoded all the same, to stay in step. */
   #onSelfDependent(id: number, bytes: Uint8Array, start: number, end: number): void {
     const stream = this.#streams.get(id)
     if (stream !== undefined) this.#owner.resetStream(stream, ErrorCode.PROTOCOL_ERROR)
@@ -200,7 +200,7 @@ export class RequestIntake {
 
   #onBody(stream: ServerStream, bytes: Uint8Array, start: number, end: number) {
     const { head } = stream
-    // The answer is complete and waits for windows; nobody reads the request any more.
+    // The answer is complete and waits for windows; the request is no longer read.
     if (stream.answered) return
     if (head.contentLength >= 0 && stream.receivedBytes > head.contentLength) {
       return this.#owner.resetStream(stream, ErrorCode.PROTOCOL_ERROR)
@@ -230,7 +230,7 @@ export class RequestIntake {
     if (stream.extras !== undefined && !stream.closed) this.#letGo(stream)
   }
 
-  #unpack(stream: ServerStream): Refusal | undefined {
+  #unpack(stream: ServerStream): MessageRefusal | undefined {
     if (stream.head.encoding !== 'gzip') return NO_ENCODING
     const unpacked = this.#owner.unpack(stream.message)
     if (!(unpacked instanceof Uint8Array)) return unpacked
@@ -238,7 +238,7 @@ export class RequestIntake {
     return undefined
   }
 
-  /** #letGo drops a message that the handler has had. Where the answer waits, what was decoded of it counts as long. */
+  /** Drops a message that the handler has had. Where the answer waits, what was decoded of it counts as long. */
   #letGo(stream: ServerStream): void {
     const { more, answered } = stream
     more.messageBytes = answered ? 0 : Math.max(more.messageBytes, more.assembly?.bytes.length ?? 0)
@@ -246,7 +246,7 @@ export class RequestIntake {
     this.recount(stream)
   }
 
-  /** onChunkEnd copies what lies in a chunk that is about to go, and starts the time of requests that are not complete. */
+  /** Copies what lies in a chunk that is about to go, and starts the time of requests that are not complete. */
   onChunkEnd(): void {
     if (this.#incomplete.length === 0) return
     for (const stream of this.#incomplete) {
@@ -263,8 +263,8 @@ export class RequestIntake {
     this.#incomplete.length = 0
   }
 
-  /** #account counts what a stream holds on to, and refuses the call that takes it past the limit. */
-  #account(stream: ServerStream): Refusal | undefined {
+  /** Counts what a stream holds on to, and refuses the call that takes it past the limit. */
+  #account(stream: ServerStream): MessageRefusal | undefined {
     // Most requests lie in the chunk at hand, where nothing is held for them.
     if (stream.extras?.assembly === undefined && stream.heldBytes === 0) return undefined
     this.recount(stream)
@@ -277,7 +277,7 @@ export class RequestIntake {
     else this.#owner.answerPlainly(stream, httpStatus)
   }
 
-  /** recount counts what a stream that stays open holds: its head, and what there is of its message. */
+  /** Counts what a stream that stays open holds: its head, and what there is of its message. */
   recount(stream: ServerStream): void {
     if (stream.closed) return
     const bytes = stream.head.bytes + stream.pendingBytes
@@ -285,7 +285,7 @@ export class RequestIntake {
     stream.heldBytes = bytes
   }
 
-  /** release lets go of what a stream holds that is closed. */
+  /** Releases what a closed stream holds. */
   release(stream: ServerStream): void {
     this.#pendingBytes -= stream.heldBytes
     stream.heldBytes = 0
@@ -294,12 +294,12 @@ export class RequestIntake {
     stream.extras.messageBytes = 0
   }
 
-  /** heldBytes is what all streams hold, and the header block that is not complete. */
+  /** Returns what all streams hold, and the header block that is not complete. */
   get heldBytes(): number {
     return this.#pendingBytes + this.#blocks.heldBytes
   }
 
-  /** #onLateFrame judges HEADERS or DATA on a stream that is not open (RFC 9113, 5.1). */
+  /** Judges HEADERS or DATA on a stream that is not open (RFC 9113, 5.1). */
   #onLateFrame(id: number, isHeaders: boolean) {
     if (id > this.lastServedId) return
     if (this.#streams.isIdle(id)) return this.#protocolError('DATA on an idle stream')
@@ -321,12 +321,12 @@ export class RequestIntake {
   }
 }
 
-const TOO_MUCH: Refusal = {
+const TOO_MUCH: MessageRefusal = {
   status: GrpcStatus.RESOURCE_EXHAUSTED,
   message: 'too many incomplete requests on this connection',
 }
 
-/** NO_HEAD stands for one whose fields were too many to look at, or that nobody needs any more. */
+/** Stands for a head that had too many fields to look at, or that is no longer needed. */
 export const NO_HEAD: RequestHead = {
   malformed: undefined,
   method: '',
@@ -341,14 +341,14 @@ export const NO_HEAD: RequestHead = {
 }
 
 /**
- * shortened cuts a path. It may have 16 KB and, out of HPACK's table, come as one byte: to repeat it whole would have a
- * client get 300 bytes for each that it sends.
+ * Cuts a path. It may have 16 KB and, out of HPACK's table, come as one byte: to repeat it whole would have a client
+ * get 300 bytes for each that it sends.
  */
 function shortened(path: string): string {
   return path.length <= MAX_PATH ? path : `${path.slice(0, MAX_PATH)}…`
 }
 
-function refusalOf(head: RequestHead): Refusal | undefined {
+function refusalOf(head: RequestHead): MessageRefusal | undefined {
   if (head.route === undefined)
     return { status: GrpcStatus.UNIMPLEMENTED, message: `unknown method ${shortened(head.path)}` }
   if (Number.isNaN(head.timeoutMs)) return { status: GrpcStatus.INTERNAL, message: 'grpc-timeout cannot be read' }

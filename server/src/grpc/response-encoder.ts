@@ -9,7 +9,7 @@ const FIRST_DYNAMIC = 0x80 | 62
 const CONTENT_TYPE: HeaderField = { name: 'content-type', value: 'application/grpc' }
 const STATUS_OK: HeaderField = { name: 'grpc-status', value: '0' }
 
-/** indexed turns a literal without indexing (0000 xxxx) into one that enters the dynamic table (01xx xxxx). */
+/** Turns a literal without indexing (0000 xxxx) into one that enters the dynamic table (01xx xxxx). */
 function indexed(field: HeaderField): Uint8Array {
   const literal = encodedOnce([field])
   // The index of the name has four bits here and six there; content-type is 31, which takes two bytes here and one there.
@@ -27,9 +27,9 @@ export const OK_HEAD_BYTES: number = FRAME_HEAD_BYTES + 2 + CONTENT_TYPE_PLAIN.l
 export const OK_TRAILERS_BYTES: number = FRAME_HEAD_BYTES + 1 + STATUS_OK_PLAIN.length + STATUS_OK_INDEXED.length
 
 /**
- * ResponseEncoder writes the header blocks of one connection. The two fields of every good answer enter the peer's dynamic
- * table with the first one and take a byte each from then on; all others are literals that leave the table alone. So the
- * table never holds more than these two, and needs no search.
+ * Writes the header blocks of one connection. The two fields of every good answer enter the peer's dynamic table with
+ * the first one and take a byte each from then on; all others are literals that leave the table alone. So the table
+ * never holds more than these two, and needs no search.
  */
 export class ResponseEncoder {
   #indexing = true
@@ -38,8 +38,8 @@ export class ResponseEncoder {
   #hasStatusOk = false
 
   /**
-   * setPeerTableBytes follows SETTINGS_HEADER_TABLE_SIZE. Where less than the default is allowed, we do without a table
-   * from then on, and say so at the start of the next block (RFC 7541, 4.2).
+   * Follows SETTINGS_HEADER_TABLE_SIZE. Where less than the default is allowed, we do without a table from then on, and
+   * say so at the start of the next block (RFC 7541, 4.2).
    */
   setPeerTableBytes(bytes: number): void {
     if (bytes >= DEFAULT_TABLE_BYTES || !this.#indexing) return
@@ -49,7 +49,7 @@ export class ResponseEncoder {
     this.#hasStatusOk = false
   }
 
-  /** writeOkHead writes the HEADERS frame before a message, at most OK_HEAD_BYTES. */
+  /** Writes the HEADERS frame before a message, at most OK_HEAD_BYTES. */
   writeOkHead(out: Uint8Array, start: number, streamId: number): number {
     let at = start + FRAME_HEAD_BYTES
     if (this.#needsSizeUpdate) at = this.#writeSizeUpdate(out, at)
@@ -63,12 +63,12 @@ export class ResponseEncoder {
     return at
   }
 
-  /** writeOkTrailers writes the HEADERS frame that ends a good answer, at most OK_TRAILERS_BYTES. */
+  /** Writes the HEADERS frame that ends a good answer, at most OK_TRAILERS_BYTES. */
   writeOkTrailers(out: Uint8Array, start: number, streamId: number): number {
     let at = start + FRAME_HEAD_BYTES
     if (this.#needsSizeUpdate) at = this.#writeSizeUpdate(out, at)
-    // Every good answer begins with writeOkHead or with fields of its own, and the latter leave the table alone: the
-    // status may only be indexed behind the content type, which writeOkHead counts on.
+    // Every good answer begins with writeOkHead or with custom fields, and the latter leave the table alone: the status
+    // may only be indexed behind the content type, which writeOkHead relies on.
     if (this.#hasStatusOk) out[at++] = FIRST_DYNAMIC
     else if (this.#hasContentType) {
       at = copy(STATUS_OK_INDEXED, out, at)
@@ -78,7 +78,7 @@ export class ResponseEncoder {
     return at
   }
 
-  /** block encodes any fields, with what the peer must be told first. It may take several frames: see writeBlock. */
+  /** Encodes any fields, after what the peer must receive first. It may take several frames: see writeBlock. */
   block(fields: readonly HeaderField[]): Uint8Array {
     const out = new Uint8Array(mostEncodedBytes(fields))
     const start = this.#needsSizeUpdate ? this.#writeSizeUpdate(out, 0) : 0
@@ -106,7 +106,7 @@ function copy(from: Uint8Array, out: Uint8Array, start: number): number {
   return start + from.length
 }
 
-/** blockFrameBytes returns the room that a block takes as frames of at most `maxFrameBytes`. */
+/** Returns the room that a block takes as frames of at most `maxFrameBytes`. */
 export function blockFrameBytes(block: Uint8Array, maxFrameBytes: number): number {
   return block.length + FRAME_HEAD_BYTES * Math.max(1, Math.ceil(block.length / maxFrameBytes))
 }
@@ -117,7 +117,7 @@ export interface BlockTarget {
   readonly maxFrameBytes: number
 }
 
-/** writeBlock writes a block as one HEADERS frame and as many CONTINUATION frames as it needs. */
+/** Writes a block as one HEADERS frame and as many CONTINUATION frames as it needs. */
 export function writeBlock(block: Uint8Array, out: Uint8Array, start: number, target: BlockTarget): number {
   const { streamId, endStream, maxFrameBytes } = target
   let at = start

@@ -16,9 +16,9 @@ import { blockFrameBytes, OK_HEAD_BYTES, OK_TRAILERS_BYTES, ResponseEncoder, wri
 import type { ServerStream } from './server-stream.ts'
 import type { Counters } from './stats.ts'
 
-/** ResponseOwner is told what becomes of answers. */
+/** Notified of what becomes of answers. */
 export interface ResponseOwner {
-  /** isWritable says whether the socket takes more than what is already waiting for it. */
+  /** Returns whether the socket takes more than what is already waiting for it. */
   isWritable(): boolean
   /** onEnded is called when the last frame of an answer has been written. */
   onEnded(stream: ServerStream): void
@@ -31,7 +31,7 @@ const GRPC_HEAD: readonly HeaderField[] = [
 
 const AROUND_MESSAGE = OK_HEAD_BYTES + FRAME_HEAD_BYTES + PREFIX_BYTES + OK_TRAILERS_BYTES
 
-/** ResponseWriter writes the answers of one connection as far as the client's flow control windows admit, and queues the rest. */
+/** Writes the answers of one connection as far as the client's flow control windows admit, and queues the rest. */
 export class ResponseWriter {
   readonly #out: OutputBuffer
   readonly #owner: ResponseOwner
@@ -43,7 +43,7 @@ export class ResponseWriter {
   #waiting: Set<ServerStream> | undefined
   /** Bytes in all outboxes. */
   queuedBytes = 0
-  /** sentBytes counts DATA; while it stands still, nothing makes progress. */
+  /** Counts DATA; while it stands still, nothing makes progress. */
   sentBytes = 0
 
   constructor(out: OutputBuffer, owner: ResponseOwner, counters: Counters) {
@@ -52,7 +52,7 @@ export class ResponseWriter {
     this.#counters = counters
   }
 
-  /** respond writes a whole good answer. */
+  /** Writes a whole good answer. */
   respond(stream: ServerStream, message: Uint8Array): void {
     const size = message.length
     if (!this.#admits(stream, size)) {
@@ -68,7 +68,7 @@ export class ResponseWriter {
     this.#finish(stream, bytes, at, size)
   }
 
-  /** respondInto lets the answer be encoded where it is sent from. */
+  /** Lets the answer be encoded where it is sent from. */
   respondInto(stream: ServerStream, maxBytes: number, write: (buffer: Buffer, offset: number) => number): void {
     if (!this.#admits(stream, maxBytes)) {
       const buffer = Buffer.allocUnsafe(maxBytes)
@@ -88,7 +88,7 @@ export class ResponseWriter {
     this.#finish(stream, bytes, message, size)
   }
 
-  /** #finish writes the head of the DATA frame before the message at `at`, and the trailers behind it. */
+  /** Writes the head of the DATA frame before the message at `at`, and the trailers behind it. */
   #finish(stream: ServerStream, bytes: Buffer, at: number, size: number): void {
     const length = PREFIX_BYTES + size
     const head = at - length + size - FRAME_HEAD_BYTES
@@ -106,7 +106,7 @@ export class ResponseWriter {
     this.#owner.onEnded(stream)
   }
 
-  /** #admits says whether a message can go out at once, in one frame, and with no fields of its own around it. */
+  /** Whether a message can go out immediately, in one frame, and without custom fields around it. */
   #admits(stream: ServerStream, size: number): boolean {
     const length = PREFIX_BYTES + size
     if (length > this.#window || length > this.#initialWindow + stream.sendDelta) return false
@@ -115,7 +115,7 @@ export class ResponseWriter {
     return extras === undefined || (extras.headers === undefined && extras.trailers === undefined)
   }
 
-  /** write sends one message of a streaming answer, and returns whether the next may follow at once. */
+  /** Sends one message of a streaming answer, and returns whether the next may follow immediately. */
   write(stream: ServerStream, message: Uint8Array): boolean {
     const length = PREFIX_BYTES + message.length
     if (!stream.headSent) this.#writeHead(stream)
@@ -135,12 +135,12 @@ export class ResponseWriter {
     return false
   }
 
-  /** end ends an answer, with fields of its own or, without them, as a good one. */
+  /** Ends an answer, with custom fields or, without them, as a good one. */
   end(stream: ServerStream, fields: readonly HeaderField[] | undefined): void {
     this.#end(stream, fields ?? 'ok')
   }
 
-  /** plain answers a request that is no call: a status, fields and a text. */
+  /** Answers a request that is no call: a status, fields and a text. */
   plain(stream: ServerStream, fields: readonly HeaderField[], text: Uint8Array) {
     stream.headSent = true
     const endStream = text.length === 0
@@ -151,7 +151,7 @@ export class ResponseWriter {
     this.#queue(stream, outbox, text)
   }
 
-  /** forget drops what a stream that is gone had queued. */
+  /** Drops what a stream that is gone had queued. */
   forget(stream: ServerStream): void {
     const outbox = stream.extras?.outbox
     if (outbox === undefined) return
@@ -160,7 +160,7 @@ export class ResponseWriter {
     this.#waiting?.delete(stream)
   }
 
-  /** grow follows a WINDOW_UPDATE of the connection; false if that takes the window past its limit. */
+  /** Follows a WINDOW_UPDATE of the connection; false if that takes the window past its limit. */
   grow(increment: number): boolean {
     this.#window += increment
     if (this.#window > MAX_WINDOW_BYTES) return false
@@ -168,7 +168,7 @@ export class ResponseWriter {
     return true
   }
 
-  /** growStream follows a WINDOW_UPDATE of a stream. */
+  /** Follows a WINDOW_UPDATE of a stream. */
   growStream(stream: ServerStream, increment: number): boolean {
     stream.sendDelta += increment
     if (this.#initialWindow + stream.sendDelta > MAX_WINDOW_BYTES) return false
@@ -180,8 +180,8 @@ export class ResponseWriter {
   }
 
   /**
-   * setInitialWindow follows SETTINGS_INITIAL_WINDOW_SIZE, which changes every stream's window (RFC 9113, 6.9.2). Only one
-   * that grows has to look at the streams: it may take a window past its limit, or let an answer go.
+   * Follows SETTINGS_INITIAL_WINDOW_SIZE, which changes every stream's window (RFC 9113, 6.9.2). Only one that grows
+   * has to look at the streams: it may take a window past its limit, or let an answer go.
    */
   setInitialWindow(bytes: number, streams: Iterable<ServerStream>): boolean {
     const grows = bytes > this.#initialWindow
@@ -201,7 +201,7 @@ export class ResponseWriter {
     return this.#waiting !== undefined && this.#waiting.size > 0
   }
 
-  /** pump sends what is queued, as far as windows and socket admit, each stream in its turn. */
+  /** Sends what is queued, as far as windows and socket admit, each stream in its turn. */
   pump(): void {
     const waiting = this.#waiting
     if (waiting === undefined) return
@@ -277,7 +277,7 @@ export class ResponseWriter {
     this.#out.length = writeBlock(block, this.#out.bytes, at, target)
   }
 
-  /** #pumpStream sends what the windows admit of one stream's queue, and its end when that is all. */
+  /** Sends what the windows admit of one stream's queue, and its end when that is all. */
   #pumpStream(stream: ServerStream): void {
     const outbox = stream.extras?.outbox
     if (outbox === undefined) return
@@ -322,7 +322,7 @@ function trailersOf(stream: ServerStream): Ending {
   return trailers === undefined ? 'ok' : [{ name: 'grpc-status', value: '0' }, ...trailers]
 }
 
-/** framed returns a copy of a message behind its prefix. */
+/** Returns a copy of a message behind its prefix. */
 function framed(message: Uint8Array): Uint8Array {
   const out = Buffer.allocUnsafe(PREFIX_BYTES + message.length)
   writePrefixed(message, out, 0)

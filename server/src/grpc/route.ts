@@ -1,6 +1,6 @@
 import type { StreamCall, UnaryCall } from './call.ts'
 
-/** Route is a method that the server has. Its handler takes the kind of call that it was registered for. */
+/** A method that the server has. Its handler takes the kind of call that it was registered for. */
 export interface Route {
   readonly path: string
   /** Stands for the heads of its calls once their fields are gone. */
@@ -8,7 +8,7 @@ export interface Route {
   readonly handler: (call: UnaryCall & StreamCall) => unknown
 }
 
-/** RequestHead is what a header block says. Blocks that repeat share one, so nothing in it belongs to a single call. */
+/** What a header block says. Blocks that repeat share one, so nothing in it belongs to a single call. */
 export interface RequestHead {
   /** The rule of RFC 9113, section 8, that the block breaks; such a request is reset. */
   readonly malformed: string | undefined

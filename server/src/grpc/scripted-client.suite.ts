@@ -3,7 +3,7 @@ import { FrameText, preface, settings, settingsAck } from './frame-script.suite.
 import { HpackDecoder } from './hpack/hpack-decoder.ts'
 import type { GrpcServer } from './server.ts'
 
-/** Wire is the server's end of a connection in memory. */
+/** The server's end of a connection in memory. */
 class Wire extends Duplex {
   readonly #onBytes: (bytes: Buffer) => void
   #held: (() => void) | undefined
@@ -14,7 +14,7 @@ class Wire extends Duplex {
     this.#onBytes = onBytes
   }
 
-  /** reads says whether the client reads what the server sends. */
+  /** Returns whether the client reads what the server sends. */
   set reads(isRead: boolean) {
     this.#isRead = isRead
     if (isRead) this.#held?.()
@@ -33,12 +33,12 @@ class Wire extends Duplex {
   }
 }
 
-/** settle lets everything happen that is ready to. */
+/** Lets everything happen that is ready to. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 4; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** ScriptedClient sends frames to a server over a connection in memory, and tells what comes back. */
+/** Sends frames to a server over a connection in memory, and tells what comes back. */
 export class ScriptedClient {
   readonly #text = new FrameText(new HpackDecoder(4096, { maxListBytes: 1_000_000, maxFields: 1_000 }))
   readonly wire = new Wire((bytes) => {
@@ -60,20 +60,20 @@ export class ScriptedClient {
     server.addConnection(this.wire)
   }
 
-  /** connect returns a client that has exchanged settings with the server. */
+  /** Returns a client that has exchanged settings with the server. */
   static async connect(server: GrpcServer, ...pairs: (readonly [number, number])[]): Promise<ScriptedClient> {
     const client = new ScriptedClient(server)
     await client.send(preface, settings(...pairs), settingsAck)
     return client
   }
 
-  /** send writes all at once, so that the server reads it as one chunk. It returns the frames that come back. */
+  /** Writes all at once, so that the server reads it as one chunk. It returns the frames that come back. */
   async send(...frames: Uint8Array[]): Promise<string[]> {
     this.wire.push(Buffer.concat(frames))
     return this.received()
   }
 
-  /** received returns the frames that came since it was last asked. */
+  /** Returns the frames that came since it was last asked. */
   async received(): Promise<string[]> {
     await settle()
     const { lines } = this.#text
@@ -81,7 +81,7 @@ export class ScriptedClient {
     return lines
   }
 
-  /** leave closes the client's end. */
+  /** Closes the client's end. */
   async leave(): Promise<void> {
     this.wire.push(null)
     await settle()

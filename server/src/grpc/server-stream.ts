@@ -7,9 +7,9 @@ import {
   CUT_SHORT,
   checkPrefix,
   MessageAssembly,
+  type MessageRefusal,
   NO_MESSAGE,
   PREFIX_BYTES,
-  type Refusal,
   TOO_MANY,
 } from './message-assembly.ts'
 import { Metadata, requireMetadata } from './metadata.ts'
@@ -18,22 +18,22 @@ import type { Peer } from './peer.ts'
 import { GONE_FIELDS, type RequestHead } from './request-head.ts'
 import { GrpcStatus } from './status.ts'
 
-/** StreamOwner is the connection that a stream is on. */
+/** The connection that a stream is on. */
 export interface StreamOwner {
   readonly peer: Peer
   nowMs(): number
   respond(stream: ServerStream, message: Uint8Array): void
   respondInto(stream: ServerStream, maxBytes: number, write: (buffer: Buffer, offset: number) => number): void
-  /** write returns whether more may be written. */
+  /** Returns whether more may be written. */
   write(stream: ServerStream, message: Uint8Array): boolean
-  /** end ends the answer: with OK and nothing else if there are no fields, else with these, grpc-status first. */
+  /** Ends the answer: with OK and nothing else if there are no fields, else with these, grpc-status first. */
   end(stream: ServerStream, fields: readonly HeaderField[] | undefined): void
   onHandlerError(error: unknown, stream: ServerStream): void
 }
 
 const NO_BYTES = new Uint8Array(0)
 
-/** Extras are what few calls have; a call without them stays small. */
+/** What few calls have; a call without them stays small. */
 class Extras {
   metadata: Metadata | undefined
   headers: HeaderField[] | undefined
@@ -49,7 +49,7 @@ class Extras {
   timer: Timer | undefined
 }
 
-/** ServerStream is a stream of HTTP/2 and the call on it. Handlers see it as a UnaryCall or StreamCall. */
+/** A stream of HTTP/2 and the call on it. Handlers see it as a UnaryCall or StreamCall. */
 export class ServerStream implements UnaryCall, StreamCall {
   readonly id: number
   readonly owner: StreamOwner
@@ -80,7 +80,7 @@ export class ServerStream implements UnaryCall, StreamCall {
   answered = false
   /** The stream is gone from its connection. */
   closed = false
-  /** Nobody waits for an answer any more. */
+  /** The client no longer waits for an answer. */
   cancelled = false
 
   constructor(id: number, owner: StreamOwner, head: RequestHead, deadlineMs: number) {
@@ -187,7 +187,7 @@ export class ServerStream implements UnaryCall, StreamCall {
     return this.end(status, message)
   }
 
-  /** cancel has the handler know that nobody waits any more. It does not touch the connection. */
+  /** Notifies the handler that the client no longer waits. Does not touch the connection. */
   cancel(): void {
     if (this.cancelled) return
     this.cancelled = true
@@ -196,7 +196,7 @@ export class ServerStream implements UnaryCall, StreamCall {
     for (const run of callbacks) this.#run(run)
   }
 
-  /** expire answers a call whose deadline has passed, or whose request does not come. */
+  /** Answers a call whose deadline has passed, or whose request does not come. */
   expire(message: string): void {
     if (this.answered || this.cancelled) return
     this.cancel()
@@ -218,8 +218,8 @@ export class ServerStream implements UnaryCall, StreamCall {
     }
   }
 
-  /** take adds the data of one frame to the message, and returns why it cannot be. */
-  take(bytes: Uint8Array, start: number, end: number, maxBytes: number): Refusal | undefined {
+  /** Adds the data of one frame to the message, and returns why it cannot be. */
+  take(bytes: Uint8Array, start: number, end: number, maxBytes: number): MessageRefusal | undefined {
     if (start === end) return undefined
     if (this.hasMessage) return TOO_MANY
     let assembly = this.extras?.assembly
@@ -244,13 +244,13 @@ export class ServerStream implements UnaryCall, StreamCall {
     return refusal
   }
 
-  /** incompleteness returns why the request cannot be handed on although it has ended. */
-  incompleteness(): Refusal | undefined {
+  /** Returns why the request cannot be handed on although it has ended. */
+  incompleteness(): MessageRefusal | undefined {
     if (this.hasMessage) return undefined
     return this.receivedBytes === 0 ? NO_MESSAGE : CUT_SHORT
   }
 
-  /** keepMessage copies a message that lies in a chunk which is about to go. */
+  /** Copies a message that lies in a chunk which is about to go. */
   keepMessage(): void {
     if (!this.hasMessage || this.extras?.assembly !== undefined) return
     const copy = new MessageAssembly()
@@ -260,20 +260,20 @@ export class ServerStream implements UnaryCall, StreamCall {
     this.#setMessage(copy.bytes, 0, copy.length)
   }
 
-  /** unpacked puts the message in the place of what it came as. */
+  /** Puts the message in the place of what it came as. */
   unpacked(message: Uint8Array): void {
     this.isCompressed = false
     this.more.messageBytes = message.length
     this.#setMessage(message, 0, message.length)
   }
 
-  /** releaseMessage lets go of the buffer that the message lies in, which others share. */
+  /** Lets go of the buffer that the message lies in, which others share. */
   releaseMessage(): void {
     this.#setMessage(NO_BYTES, 0, 0)
     this.hasMessage = false
   }
 
-  /** dropHead lets go of the fields of the request, unless the handler has them and may still look at them. */
+  /** Drops the fields of the request, unless the handler has them and may still read them. */
   dropHead(bare: RequestHead): void {
     if (this.extras?.metadata !== undefined) {
       if (!this.answered) return
@@ -282,7 +282,7 @@ export class ServerStream implements UnaryCall, StreamCall {
     this.head = bare
   }
 
-  /** pendingBytes are those of the request that the stream itself holds. */
+  /** Returns those of the request that the stream itself holds. */
   get pendingBytes(): number {
     const { extras } = this
     return extras === undefined ? 0 : extras.messageBytes + (extras.assembly?.bytes.length ?? 0)

@@ -113,7 +113,7 @@ describe('over TCP', () => {
     expect(JSON.parse(text)).toEqual({ address: '127.0.0.1', port: expect.any(Number), encrypted: false })
   })
 
-  it('a thousand calls at once are answered, each with its own answer', async () => {
+  it('a thousand calls at the same time are answered, each with its own answer', async () => {
     const { server } = started()
     const client = session(`http://127.0.0.1:${await tcp(server)}`)
     await ask(client, ECHO)
@@ -235,7 +235,7 @@ describe('over TLS', () => {
     expect(JSON.parse(text)).toMatchObject({ encrypted: true })
   })
 
-  it('a thousand calls at once are answered', async () => {
+  it('a thousand calls at the same time are answered', async () => {
     const { server } = started({ tls: serverTls() })
     const client = session(`https://localhost:${await tcp(server)}`, { ca: pem('ca.crt') })
     await ask(client, ECHO)
@@ -360,7 +360,7 @@ describe('over TLS', () => {
 })
 
 describe('drain', () => {
-  it('answers calls that are under way, refuses connections and then ends', async () => {
+  it('answers calls that are in flight, refuses connections and then ends', async () => {
     const { server, held } = started()
     const port = await tcp(server)
     const client = session(`http://127.0.0.1:${port}`)
@@ -379,7 +379,7 @@ describe('drain', () => {
     expect(server.stats).toMatchObject({ connectionsOpen: 0, streamsOpen: 0 })
   })
 
-  it('answers calls over TLS that are under way', async () => {
+  it('answers calls over TLS that are in flight', async () => {
     const { server, held } = started({ tls: { key: pem('server.key'), cert: pem('server.crt') } })
     const client = session(`https://localhost:${await tcp(server)}`, { ca: pem('ca.crt') })
     const answer = ask(client, HOLD)
@@ -392,7 +392,7 @@ describe('drain', () => {
     await drained
   })
 
-  it('ends at once without connections', async () => {
+  it('ends immediately without connections', async () => {
     const { server } = started()
     await tcp(server)
     await server.drain(60_000)

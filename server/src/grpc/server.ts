@@ -30,7 +30,7 @@ export interface GrpcServerOptions {
 const SWEEP_MS = 1_000
 const PATH = /^\/[^/\s]+\/[^/\s]+$/
 
-/** GrpcServer answers unary and server-streaming calls over HTTP/2, on TCP ports, TLS and Unix sockets. */
+/** Answers unary and server-streaming calls over HTTP/2, on TCP ports, TLS and Unix sockets. */
 export class GrpcServer {
   readonly #limits: GrpcLimits
   readonly #clock: Clock
@@ -65,12 +65,12 @@ export class GrpcServer {
     this.#host = this.#makeHost()
   }
 
-  /** unary registers a method that answers a message with a message. */
+  /** Registers a method that answers a message with a message. */
   unary(path: string, handler: UnaryHandler): this {
     return this.#register(path, handler)
   }
 
-  /** serverStreaming registers a method that answers a message with any number of them. */
+  /** Registers a method that answers a message with any number of them. */
   serverStreaming(path: string, handler: StreamHandler): this {
     return this.#register(path, handler)
   }
@@ -83,7 +83,7 @@ export class GrpcServer {
     return this
   }
 
-  /** listen accepts connections on one more address, and resolves to it. */
+  /** Accepts connections on one more address, and resolves to it. */
   async listen(options: ListenOptions): Promise<GrpcAddress> {
     if (this.#isClosing) throw new Error('the server is closed; create a new one')
     const listener = this.#listener('path' in options)
@@ -101,12 +101,12 @@ export class GrpcServer {
   }
 
   /**
-   * accept serves a connection that another process accepted. It speaks TLS where the server has a certificate, and the
+   * Serves a connection that another process accepted. It speaks TLS where the server has a certificate, and the
    * connection is not that of a Unix socket.
    */
   accept(socket: Socket, isUnix = false): void {
     const isPlain = isUnix || this.#tls === undefined
-    // As the connections of our own ports: the socket of another process is whatever that process made it.
+    // Like connections of our ports: the socket of another process has whatever options that process set.
     socket.allowHalfOpen = isPlain
     if (isPlain) this.addConnection(socket)
     else {
@@ -116,7 +116,7 @@ export class GrpcServer {
     }
   }
 
-  /** addConnection serves a connection that was accepted elsewhere, TLS and all. */
+  /** Serves a connection that was accepted elsewhere, TLS and all. */
   addConnection(socket: Duplex): void {
     if (socket.destroyed || !this.#hasRoom(socket)) {
       this.#counters.connectionsRefused++
@@ -130,13 +130,13 @@ export class GrpcServer {
     this.#connections.set(connection, this.#crowds.add(addressOf(socket), connection))
   }
 
-  /** stats are the counters of the server, live. */
+  /** Returns the counters of the server, live. */
   get stats(): GrpcStats {
     return this.#counters
   }
 
   /**
-   * drain accepts no more connections and has the others end once their calls are answered, or when graceMs have passed. It
+   * Accepts no more connections and has the others end once their calls are answered, or when graceMs have passed. It
    * resolves when all have ended.
    */
   drain(graceMs: number): Promise<void> {
@@ -146,12 +146,12 @@ export class GrpcServer {
     return this.#whenEmpty()
   }
 
-  /** shed has some connections end as drain does, the oldest first: their clients connect anew, perhaps elsewhere. */
+  /** Ends some connections as drain does, the oldest first: their clients reconnect, perhaps elsewhere. */
   shed(count: number, graceMs: number): void {
     for (const connection of [...this.#connections.keys()].slice(0, count)) connection.drain(graceMs)
   }
 
-  /** close ends everything at once. */
+  /** Ends everything immediately. */
   close(): Promise<void> {
     this.#stopListening()
     for (const connection of [...this.#connections.keys()]) connection.close()

@@ -4,8 +4,8 @@ import type { OutputBuffer } from './output-buffer.ts'
 import type { Counters } from './stats.ts'
 
 /**
- * SocketOutlet brings an OutputBuffer to a socket, one write at a time. While the socket is busy, output collects in the
- * buffer, so that the next write takes all of it.
+ * Brings an OutputBuffer to a socket, one write at a time. While the socket is busy, output collects in the buffer, so
+ * that the next write takes all of it.
  */
 export class SocketOutlet {
   readonly #socket: Duplex
@@ -27,7 +27,7 @@ export class SocketOutlet {
     this.#reuses = socket instanceof Socket
   }
 
-  /** unsentBytes are those that the socket has not taken. */
+  /** The bytes that the socket has not accepted. */
   get unsentBytes(): number {
     return this.#inFlightBytes + this.#out.length
   }
@@ -37,7 +37,7 @@ export class SocketOutlet {
     return this.#inFlight !== undefined
   }
 
-  /** written counts the writes that the socket has taken: while it stands still, there is no progress. */
+  /** Counts the writes that the socket has taken: while it stands still, there is no progress. */
   get written(): number {
     return this.#written
   }
@@ -55,11 +55,11 @@ export class SocketOutlet {
       this.#reuses ? buffer.subarray(0, length) : Buffer.from(buffer.subarray(0, length)),
       this.#onWritten,
     )
-    // Most writes end at once, and their buffer serves the next turn.
+    // Most writes complete immediately, and their buffer serves the next turn.
     if (this.#socket.writableLength === 0) this.#release()
   }
 
-  /** end writes what is left behind what is in flight, and closes our side. */
+  /** Writes the rest behind what is in flight, and closes our side. */
   end(): void {
     const { length } = this.#out
     if (this.#isEnded()) return

@@ -1,6 +1,6 @@
 import type { BudgetName } from './budgets.ts'
 
-/** ClosedFor names the reasons for which we end a connection that its client would have kept. */
+/** Names the reasons for which we end a connection that its client would have kept. */
 export type ClosedFor =
   | BudgetName
   /** Header blocks in too many frames, or too large. */
@@ -20,15 +20,15 @@ export type ClosedFor =
   | 'idle'
   | 'age'
 
-/** GrpcStats are the counters of a server: plain numbers that only grow, except for those that are `open` or `held`. */
+/** The counters of a server: plain numbers that only grow, except for those that are `open` or `held`. */
 export interface GrpcStats {
   readonly connectionsOpen: number
   readonly connections: number
-  /** Connections that were closed at once because there were too many, or the server was draining. */
+  /** Connections that were closed immediately because there were too many, or the server was draining. */
   readonly connectionsRefused: number
   readonly streamsOpen: number
   readonly streams: number
-  /** Looks at streams for the sake of a frame that concerns all of a connection: the work that grows fastest. */
+  /** Streams visited because of a frame that concerns a whole connection: the work that grows fastest. */
   readonly streamsWalked: number
   /** Bytes held for clients at this moment: requests, answers that wait, and what a call or a table takes. */
   readonly bytesHeld: number
@@ -51,7 +51,7 @@ export interface GrpcStats {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Counters are the same numbers, as the server itself sees them. */
+/** The same numbers, as the server itself sees them. */
 export type Counters = Writable<Omit<GrpcStats, 'closedFor'>> & { readonly closedFor: Record<ClosedFor, number> }
 
 export function newCounters(): Counters {

@@ -1,4 +1,4 @@
-/** GrpcStatus names the status codes of gRPC. */
+/** Names the status codes of gRPC. */
 export const GrpcStatus = {
   OK: 0,
   CANCELLED: 1,

@@ -1,8 +1,8 @@
 import type { ServerStream } from './server-stream.ts'
 
-/** Closure is how a stream came to its end, which decides what a late frame on it means (RFC 9113, 5.1). */
+/** How a stream came to its end, which decides what a late frame on it means (RFC 9113, 5.1). */
 export const Closure = {
-  /** It was never open: a later stream was opened first, or it is too long ago to tell. */
+  /** It was never open: a later stream was opened first, or it was too long ago to know. */
   FORGOTTEN: 0,
   /** Both sides sent END_STREAM. */
   ENDED: 1,
@@ -16,15 +16,16 @@ export type Closure = (typeof Closure)[keyof typeof Closure]
 
 const REMEMBERED = 128
 const MIN_SLOTS = 8
-/** Clients choose the ids: nobody is to know which of them share a slot. */
+/** Clients choose the ids, so which of them share a slot must be secret. */
 const SEED = Math.floor(Math.random() * 0x1_0000_0000)
 /** 2³² by the golden ratio: it spreads numbers that follow one another (Knuth, The Art of Computer Programming, 6.4). */
 const SPREAD = 0x9e37_79b1
 
 /**
- * StreamTable holds the streams of a connection, and remembers how the last ones ended. It is no Map: V8 gives a Map a new table
- * now and then, to which the old one points, with all that was in it; once one of these is old, all that follow survive, with
- * their streams, until the next full collection. A stream is in the first free slot from that of its id on.
+ * Holds the streams of a connection, and remembers how the last ones ended. It is no Map: V8 gives a Map a new table
+ * now and then, to which the old one points, with all that was in it; once one of these is old, all that follow
+ * survive, with their streams, until the next full collection. A stream is in the first free slot from that of its id
+ * on.
  */
 export class StreamTable {
   /** At least half of them are free. Their number is a power of two. */
@@ -33,7 +34,7 @@ export class StreamTable {
   #closedIds: Int32Array | undefined
   #closures: Uint8Array | undefined
   #next = 0
-  /** lastId is the highest stream that the client has opened. */
+  /** The highest stream that the client has opened. */
   lastId = 0
 
   get size(): number {
@@ -51,7 +52,7 @@ export class StreamTable {
     this.#slots[at] = stream
   }
 
-  /** values are the streams that are open, in whatever order. They may be closed meanwhile. */
+  /** Returns the streams that are open, in whatever order. They may be closed meanwhile. */
   values(): readonly ServerStream[] {
     return this.#slots.filter((stream) => stream !== undefined)
   }
@@ -70,14 +71,14 @@ export class StreamTable {
     this.#next = (this.#next + 1) % REMEMBERED
   }
 
-  /** markReset remembers that we have reset a stream which is not open, or which was never admitted. */
+  /** Remembers that we have reset a stream which is not open, or which was never admitted. */
   markReset(id: number): void {
     const at = this.#closedIds?.indexOf(id) ?? -1
     if (at < 0) this.close(id, Closure.RESET_BY_US)
     else this.#closures![at] = Closure.RESET_BY_US
   }
 
-  /** closureOf returns how a stream ended that is neither open nor idle. */
+  /** Returns how a stream ended that is neither open nor idle. */
   closureOf(id: number): Closure {
     const at = this.#closedIds?.indexOf(id) ?? -1
     return at < 0 ? Closure.FORGOTTEN : (this.#closures![at] as Closure)
@@ -87,7 +88,7 @@ export class StreamTable {
     return (Math.imul(id ^ SEED, SPREAD) >>> 16) & (this.#slots.length - 1)
   }
 
-  /** #find returns the slot of a stream, or the one that it would get. */
+  /** Returns the slot of a stream, or the one that it would get. */
   #find(id: number): number {
     const slots = this.#slots
     let at = this.#homeOf(id)
@@ -103,7 +104,7 @@ export class StreamTable {
     for (const stream of streams) this.#slots[this.#find(stream.id)] = stream
   }
 
-  /** #remove empties a slot, and moves those behind it up that would not be found any more. */
+  /** Empties a slot, and moves those behind it up that would not be found any more. */
   #remove(id: number): void {
     const slots = this.#slots
     if (this.#size === 0) return

@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { networkOf } from '../net/network.ts'
 import { RateBudget } from '../net/rate-budget.ts'
 import type { GrpcLimits } from './limits.ts'
-import { PREFIX_BYTES, type Refusal, tooLarge } from './message-assembly.ts'
+import { type MessageRefusal, PREFIX_BYTES, tooLarge } from './message-assembly.ts'
 import { GrpcStatus } from './status.ts'
 
 /** What messages may be encoded with, as clients are answered that use something else. */
@@ -19,18 +19,18 @@ const ADDRESS_SHARES = 4
 const SERVER_SHARES = 16
 const MOST_ADDRESSES = 1_024
 
-const BAD_GZIP: Refusal = {
+const BAD_GZIP: MessageRefusal = {
   status: GrpcStatus.INTERNAL,
   message: 'the message is not one member of gzip, whole and as long as it says',
 }
-const TOO_MUCH: Refusal = {
+const TOO_MUCH: MessageRefusal = {
   status: GrpcStatus.RESOURCE_EXHAUSTED,
   message: 'messages unpack to too much; send large ones with grpc-encoding: identity',
 }
 
 /**
- * Unpacking unpacks messages of gzip for all connections of a server. It does so in the event loop: 1 MiB takes 1 to 3 ms, and 64 KiB
- * 0.1 ms. A few bytes can unpack to a thousand times as many, so what goes beyond usual ratios has budgets.
+ * Unpacks messages of gzip for all connections of a server. It does so in the event loop: 1 MiB takes 1 to 3 ms, and 64
+ * KiB 0.1 ms. A few bytes can unpack to a thousand times as many, so what goes beyond usual ratios has budgets.
  */
 export class Unpacking {
   readonly #limits: GrpcLimits
@@ -50,7 +50,7 @@ export class Unpacking {
   }
 
   /** Returns what a message unpacks to, or why it is not unpacked. It is never unpacked to more than it says that it is long. */
-  unpack(message: Uint8Array, budget: RateBudget, address: string): Uint8Array | Refusal {
+  unpack(message: Uint8Array, budget: RateBudget, address: string): Uint8Array | MessageRefusal {
     if (message.length < LEAST_GZIP_BYTES) return BAD_GZIP
     const sizeBytes = announcedBytes(message)
     const mostBytes = Math.min(this.#limits.maxUnpackedBytes, this.#limits.maxMessageBytes)
@@ -80,7 +80,7 @@ export class Unpacking {
     return budget
   }
 
-  /** #forgetFull lets go of addresses that spent nothing lately: a new budget is as good. Where all have, the oldest goes. */
+  /** Lets go of addresses that spent nothing lately: a new budget is as good. Where all have, the oldest goes. */
   #forgetFull(nowMs: number): void {
     for (const [network, budget] of this.#ofAddresses) if (budget.isFull(nowMs, 0)) this.#ofAddresses.delete(network)
     const [oldest] = this.#ofAddresses.keys()

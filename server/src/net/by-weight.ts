@@ -1,12 +1,12 @@
-/** Weighed is a connection, the network it comes from, and what is held for it. */
+/** A connection, the network it comes from, and what is held for it. */
 export interface Weighed {
   readonly network: string
   readonly heldBytes: number
 }
 
 /**
- * byWeight sorts connections: those of the network for which the most is held come first, and of these the heaviest. Ending
- * single connections by their own weight alone would spare whoever opens thousands of them.
+ * Sorts connections: those of the network that holds the most come first, and of these the heaviest. Ending connections
+ * by their weight alone would spare a client that opens thousands of them.
  */
 export function byWeight<T extends Weighed>(connections: Iterable<T>): T[] {
   const weights = new Map<string, number>()

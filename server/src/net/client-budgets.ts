@@ -4,7 +4,7 @@ import { networkOf } from './network.ts'
 import { type BudgetRate, RateBudget } from './rate-budget.ts'
 import { Lane, type Task, type Turns } from './turns.ts'
 
-/** ClientBounds are what all clients together, one address, and one connection may take of a process. */
+/** What all clients together, one address, and one connection may take of a process. */
 export interface ClientBounds {
   readonly maxHeldBytes: number
   readonly maxHeldBytesPerAddress: number
@@ -21,7 +21,7 @@ export type Excess = 'resets' | 'bytes'
 /** Networks without a connection whose budgets have not recovered. For more, the oldest are forgotten. */
 const MAX_RESTING = 10_000
 
-/** A Network is what connections of one network share. */
+/** What connections of one network share. */
 class Network {
   readonly name: string
   readonly lane = new Lane()
@@ -36,7 +36,7 @@ class Network {
   }
 }
 
-/** ClientBudgets are the budgets of a process, of each address, and of each connection. */
+/** The budgets of a process, of each address, and of each connection. */
 export class ClientBudgets {
   readonly bounds: ClientBounds
   readonly clock: Clock
@@ -60,8 +60,8 @@ export class ClientBudgets {
   }
 
   /**
-   * open counts a connection. A trusted proxy has many clients behind it: the budgets of its connection and of the process hold,
-   * and none of its address. `end` is called once, if the connection takes too much.
+   * Counts a connection. A trusted proxy has many clients behind it: the budgets of its connection and of the process
+   * hold, and none of its address. `end` is called once, if the connection takes too much.
    */
   open(address: string, isProxy: boolean, end: (excess: Excess) => void): ConnectionBudget {
     const name = networkOf(address)
@@ -89,7 +89,7 @@ export class ClientBudgets {
     this.#served++
   }
 
-  /** spendReset takes a reset from the budgets of the address and the process, and says which of them is used up. */
+  /** Takes a reset from the budgets of the address and the process, and says which of them is used up. */
   spendReset(network: Network, isProxy: boolean): 'address' | 'process' | undefined {
     const nowMs = this.clock.nowMs()
     network.resets ??= new RateBudget(this.bounds.resetsPerAddress, nowMs, network.served)
@@ -97,7 +97,7 @@ export class ClientBudgets {
     return this.#resets.spend(nowMs, this.#served) ? undefined : 'process'
   }
 
-  /** #forget lets go of networks that have recovered: two for each that begins to rest. */
+  /** Forgets networks that have recovered: two for each that becomes idle. */
   #forget(): void {
     const nowMs = this.clock.nowMs()
     let looks = 2
@@ -111,7 +111,7 @@ export class ClientBudgets {
   }
 }
 
-/** ConnectionBudget is what one connection takes of its address and of the process. */
+/** What one connection takes of its address and of the process. */
 export class ConnectionBudget implements Holder {
   readonly #budgets: ClientBudgets
   readonly #network: Network
@@ -137,17 +137,17 @@ export class ConnectionBudget implements Holder {
     return this.#heldBytes
   }
 
-  /** later runs a task in one of the next turns of the event loop. */
+  /** Runs a task in one of the next turns of the event loop. */
   later(task: Task): void {
     this.#budgets.turns.add(this.#network.lane, task)
   }
 
-  /** hasRoom says whether so much more may be held for the connection. */
+  /** Returns whether so much more may be held for the connection. */
   hasRoom(bytes: number): boolean {
     return this.#heldBytes + bytes <= this.#budgets.bounds.maxHeldBytesPerConnection
   }
 
-  /** hold counts what is held for the connection, or less of it. The connection may be over afterwards. */
+  /** Counts what is held for the connection, or less of it. The connection may be over afterwards. */
   hold(grownBytes: number): void {
     if (this.#isOver || grownBytes === 0) return
     this.#count(grownBytes)
@@ -156,15 +156,15 @@ export class ConnectionBudget implements Holder {
     this.#budgets.held.relieve()
   }
 
-  /** served counts a request that was answered: a busy client may reset more. */
+  /** Counts a request that was answered: a busy client may reset more. */
   served(): void {
     this.#served++
     this.#budgets.served(this.#network)
   }
 
   /**
-   * reset counts a request that the client gave up right after it was sent. Past the budget of its address the connection ends; past
-   * that of the process, if it has had its own share.
+   * Counts a request that the client gave up right after it was sent. Past the budget of its address the connection
+   * ends; past that of the process, if it has had its own share.
    */
   reset(): void {
     if (this.#isOver) return
@@ -179,7 +179,7 @@ export class ConnectionBudget implements Holder {
     this.#finish('bytes')
   }
 
-  /** close takes the connection out of all budgets. */
+  /** Takes the connection out of all budgets. */
   close(): void {
     this.#release()
     this.#budgets.close(this, this.#network)

@@ -1,11 +1,11 @@
-/** Clock is where the server gets its time from. Times are milliseconds that never go back, from any start. */
+/** Where the server gets its time from. Times are milliseconds that never go back, from any start. */
 export interface Clock {
   nowMs(): number
-  /** after runs something once, no earlier than in `delayMs`. It returns a function that calls it off. */
+  /** Runs something once, no earlier than in `delayMs`. It returns a function that calls it off. */
   after(delayMs: number, run: () => void): () => void
 }
 
-/** systemClock runs on the monotonic clock; its timers do not keep a process alive. */
+/** Runs on the monotonic clock; its timers do not keep a process alive. */
 export const systemClock: Clock = {
   nowMs: () => performance.now(),
   after(delayMs, run) {

@@ -23,7 +23,7 @@ function crowded(most: number, address: string, uses: readonly Member['use'][]) 
 }
 
 describe('where all places are taken', () => {
-  it('those that nobody asked anything of leave first, the newest before the others', () => {
+  it('those that no one asked anything of leave first, the newest before the others', () => {
     const { crowds, gone } = crowded(4, '10.0.0.1', ['none', 'idle', 'none', 'busy'])
     expect(crowds.admits('10.0.0.2')).toBe(true)
     expect(gone()).toEqual([false, false, true, false])
@@ -37,7 +37,7 @@ describe('where all places are taken', () => {
     expect(gone()).toEqual([false, true, false])
   })
 
-  it('those with calls under way leave for an address that has few, and not for their own', () => {
+  it('those with calls in flight leave for an address that has few, and not for their own', () => {
     const { crowds, gone } = crowded(3, '10.0.0.1', ['busy', 'busy', 'busy'])
     expect(crowds.admits('10.0.0.1')).toBe(false)
     expect(gone()).toEqual([false, false, false])
@@ -71,7 +71,7 @@ describe('where all places are taken', () => {
   })
 })
 
-it('Unix sockets do not have to leave, whoever else comes', () => {
+it('Unix sockets do not have to leave, whatever else connects', () => {
   const { crowds, gone } = crowded(2, '', ['none', 'none'])
   expect([crowds.admits(''), crowds.admits('10.0.0.1')]).toEqual([false, false])
   expect(gone()).toEqual([false, false])
@@ -83,13 +83,13 @@ it('for Unix sockets others have to leave', () => {
   expect(gone()).toEqual([false, true])
 })
 
-it('nobody leaves as long as there is room', () => {
+it('no one leaves as long as there is room', () => {
   const { crowds, gone } = crowded(4, '10.0.0.1', ['none', 'none', 'none'])
   expect(crowds.admits('10.0.0.1')).toBe(true)
   expect(gone()).toEqual([false, false, false])
 })
 
-it('a member that leaves by itself makes room, and only once', () => {
+it('a member that leaves on its own makes room, and only once', () => {
   const crowds = new Crowds(2)
   const leave = crowds.add('10.0.0.1', new Guest('busy'))
   crowds.add('10.0.0.1', new Guest('busy'))
@@ -99,7 +99,7 @@ it('a member that leaves by itself makes room, and only once', () => {
   expect([crowds.size, crowds.admits('10.0.0.1')]).toEqual([1, true])
 })
 
-it('of many places several are freed at once, so that not every newcomer has to look at all', () => {
+it('of many places several are freed at the same time, so that not every newcomer has to look at all', () => {
   const { crowds, gone } = crowded(
     1_280,
     '10.0.0.1',

@@ -1,23 +1,23 @@
 import { networkOf } from './network.ts'
 
-/** A Member is a connection, or one that is about to be. */
+/** A connection, or one that is about to be. */
 export interface Member {
-  /** use is what it is good for: nobody has ever asked anything of it; nobody does now; somebody waits for an answer. */
+  /** none: it has never made a request. idle: it has none in flight. busy: a request waits for an answer. */
   readonly use: 'none' | 'idle' | 'busy'
-  /** leave ends it soon. */
+  /** Ends it soon. */
   leave(): void
 }
 
-/** Of so many connections that there may be, one is asked to leave at once: looking for them takes a look at all. */
+/** Of this many allowed connections, one is asked to close in advance: finding it takes a look at all of them. */
 const SHARE = 128
 
 /**
- * Crowds bounds how many connections there are, so that no address keeps the others out by holding on to all of them. By
- * default there is no bound for a single address: proxies come from few addresses with many connections. Only when all places are taken
- * do some have to go, and they are of the address with the most: those that nobody ever asked anything of, the newest
- * first. Where there are none, those that wait go for the sake of another address, and those with a call under way for the
- * sake of one that has less than half as many. What has been of use never goes for a newcomer of its own address. Unix sockets have no address, and the permissions of their file say who may
- * connect: theirs never have to leave.
+ * Bounds the number of connections, so that no address keeps the others out by holding all of them. By default there is
+ * no bound for a single address: proxies have few addresses and many connections. Only when the limit is reached must
+ * some close, and they are of the address with the most: first those without any request, the newest first; then
+ * waiting ones, in favour of another address; then those with a call in flight, in favour of an address with less than
+ * half as many. A connection that has been used never closes in favour of a new one of the same address. Unix sockets
+ * have no address, and the permissions of their file control who may connect: theirs are never closed.
  */
 export class Crowds {
   readonly #most: number
@@ -37,19 +37,19 @@ export class Crowds {
     return this.#size
   }
 
-  /** admits says whether there is room for one more from an address, and makes some if there is none. */
+  /** Returns whether there is room for one more from an address, and makes some if there is none. */
   admits(address: string, isProxy = false): boolean {
     const isBounded = !isProxy && this.#mostOfOne < this.#most
     if (isBounded && this.of(address) >= this.#mostOfOne) return false
     return this.#size < this.#most || this.#makeRoom(networkOf(address))
   }
 
-  /** of counts those of an address. */
+  /** Counts those of an address. */
   of(address: string): number {
     return this.#members.get(networkOf(address))?.size ?? 0
   }
 
-  /** add counts a member, and returns what takes that back: once, whenever it leaves. */
+  /** Counts a member, and returns what takes that back: once, whenever it leaves. */
   add(address: string, member: Member): () => void {
     const network = networkOf(address)
     const crowd = this.#members.get(network) ?? new Set()

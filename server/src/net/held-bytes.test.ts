@@ -41,7 +41,7 @@ it('past it, what the heaviest network holds goes, the heaviest first, until a s
   expect(bytes.bytes).toBe(111)
 })
 
-it('what shrinks gives nobody up', () => {
+it('what shrinks gives no one up', () => {
   const { bytes, hold, given } = held(10)
   hold('a', 10)
   bytes.add(-4)

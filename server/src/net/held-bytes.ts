@@ -1,6 +1,6 @@
 import { byWeight, type Weighed } from './by-weight.ts'
 
-/** A Holder is a connection that can be given up to make room. Afterwards it holds nothing. */
+/** A connection that can be given up to free memory. Afterwards it holds nothing. */
 export interface Holder extends Weighed {
   giveUp(): void
 }
@@ -8,7 +8,7 @@ export interface Holder extends Weighed {
 /** What is freed in addition when something has to go: each search takes a look at all. */
 const ROOM_SHARE = 1 / 16
 
-/** HeldBytes bounds what is held for all clients together. Past it, those for which the most is held are given up. */
+/** Bounds what is held for all clients together. Past it, those for which the most is held are given up. */
 export class HeldBytes {
   readonly #mostBytes: number
   readonly #holders: () => Iterable<Holder>
@@ -24,12 +24,12 @@ export class HeldBytes {
     return this.#bytes
   }
 
-  /** add counts what a holder holds more, or less, than before. What holds more calls `relieve` then. */
+  /** Counts what a holder holds more, or less, than before. What holds more calls `relieve` then. */
   add(grownBytes: number): void {
     this.#bytes += grownBytes
   }
 
-  /** relieve makes room, if it is too much. */
+  /** Frees memory, if too much is held. */
   relieve(): void {
     if (this.#bytes <= this.#mostBytes || this.#isRelieving) return
     this.#isRelieving = true

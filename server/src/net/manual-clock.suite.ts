@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts'
 
-/** ManualClock stands still until it is told to go on. */
+/** Stands still until it is told to go on. */
 export class ManualClock implements Clock {
   #nowMs = 1_000_000
   readonly #timers = new Set<{ readonly atMs: number; readonly run: () => void }>()
@@ -19,7 +19,7 @@ export class ManualClock implements Clock {
     return this.#timers.size
   }
 
-  /** advance runs every timer on the way, in their order, each at its time. */
+  /** Runs every timer on the way, in their order, each at its time. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms
     for (;;) {

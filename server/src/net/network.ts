@@ -1,6 +1,6 @@
 /**
- * networkOf returns what one party has of an address: the address itself for IPv4, and the first 64 bits of IPv6, of which
- * whoever has one address has 2^64. All Unix sockets are one: ''.
+ * Returns what one party has of an address: the address itself for IPv4, and the first 64 bits of IPv6, because a party
+ * with one address has 2^64. All Unix sockets are one: ''.
  */
 export function networkOf(address: string): string {
   if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7)

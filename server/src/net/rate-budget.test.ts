@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RateBudget } from './rate-budget.ts'
 
-it('has its burst at once, and gets some back with time and with what was served, up to its burst', () => {
+it('has its burst immediately, and gets some back with time and with what was served, up to its burst', () => {
   const budget = new RateBudget({ burst: 2, perSecond: 2 }, 0, 7)
   const spent = [0, 0, 0, 500, 500].map((atMs) => budget.spend(atMs, 7))
   expect(spent).toEqual([true, true, false, true, false])

@@ -1,10 +1,10 @@
-/** BudgetRate is what a client may do at once, and how much of that comes back each second. */
+/** What a client may do in a burst, and how much of that comes back each second. */
 export interface BudgetRate {
   readonly burst: number
   readonly perSecond: number
 }
 
-/** RateBudget is what is left of a BudgetRate. Time gives some of it back, and so does what the client was served. */
+/** The remaining part of a BudgetRate. It is refilled by time, and by what the client was served. */
 export class RateBudget {
   readonly #rate: BudgetRate
   #left: number
@@ -19,7 +19,7 @@ export class RateBudget {
     this.#served = served
   }
 
-  /** spend takes one, or more, and says whether it was there. `served` counts what has been done for the client in all. */
+  /** Takes one, or more, and says whether it was there. `served` counts what has been done for the client in all. */
   spend(nowMs: number, served: number, amount = 1): boolean {
     this.#left = this.#earned(nowMs, served)
     this.#atMs = nowMs
@@ -29,7 +29,7 @@ export class RateBudget {
     return true
   }
 
-  /** isFull says whether it is as good as a new one. */
+  /** Returns whether it is as good as a new one. */
   isFull(nowMs: number, served: number): boolean {
     return this.#earned(nowMs, served) >= this.#rate.burst
   }

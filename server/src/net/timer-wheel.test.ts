@@ -31,7 +31,7 @@ describe('TimerWheel', () => {
     expect(ran).toEqual(['near@50', 'far@15410'])
   })
 
-  it('never waits longer than a round, because the timers of Node.js end at once after 24.8 days', () => {
+  it('never waits longer than a round, because the timers of Node.js end immediately after 24.8 days', () => {
     const { clock, wheel, ran, startMs, timer } = scene()
     const waits: number[] = []
     const after = clock.after.bind(clock)

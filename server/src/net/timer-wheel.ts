@@ -3,10 +3,10 @@ import type { Clock } from './clock.ts'
 const TICK_MS = 10
 const SLOTS = 512
 
-/** Timer is a place in a TimerWheel. */
+/** A place in a TimerWheel. */
 export class Timer {
   readonly run: () => void
-  /** tick is the tick of the wheel after which it is due, or −1 when it is in no wheel. */
+  /** The tick of the wheel after which it is due, or −1 when it is in no wheel. */
   tick = -1
   previous: Timer | undefined
   next: Timer | undefined
@@ -17,14 +17,14 @@ export class Timer {
 }
 
 /**
- * TimerWheel runs many timers on one of the clock's. Setting and clearing one moves a link in a list. Timers run up to
- * 10 ms late, never early; an empty wheel runs nothing.
+ * Runs many timers on one of the clock's. Setting and clearing one moves a link in a list. Timers run up to 10 ms late,
+ * never early; an empty wheel runs nothing.
  */
 export class TimerWheel {
   readonly #clock: Clock
   readonly #slots: (Timer | undefined)[] = new Array(SLOTS).fill(undefined)
   #count = 0
-  /** #turned is the last tick whose slot was emptied. */
+  /** The last tick whose slot was emptied. */
   #turned: number
   #armedTick = Number.POSITIVE_INFINITY
   #disarm: (() => void) | undefined
@@ -64,7 +64,7 @@ export class TimerWheel {
     this.#disarm?.()
     this.#armedTick = tick
     const delayMs = Math.max(tick * TICK_MS - this.#clock.nowMs(), 0)
-    // A round at the most: the timers of Node.js end at once after 24.8 days, and clients choose their deadlines.
+    // At most one round: Node.js timers fire immediately beyond 24.8 days, and clients choose their deadlines.
     this.#disarm = this.#clock.after(Math.min(delayMs, SLOTS * TICK_MS), this.#turn)
   }
 
@@ -91,7 +91,7 @@ export class TimerWheel {
     for (let timer = this.#slots[slot]; timer !== undefined; timer = timer.next) if (timer.tick <= now) due.push(timer)
   }
 
-  /** #armNext aims at the next slot with a timer in it, which may be one of a later round. */
+  /** Aims at the next slot with a timer in it, which may be one of a later round. */
   #armNext(): void {
     this.#armedTick = Number.POSITIVE_INFINITY
     if (this.#count === 0) return

@@ -6,7 +6,7 @@ const LOOK_UNITS = 1 / 32
 /** Places in front of a queue that are given up together. */
 const COMPACT_AFTER = 64
 
-/** Queue is first in, first out. */
+/** First in, first out. */
 class Queue<T> {
   #items: (T | undefined)[] = []
   #first = 0
@@ -31,12 +31,13 @@ class Queue<T> {
   }
 }
 
-/** A Lane is what waits for one network, in its order. */
+/** What waits for one network, in its order. */
 export class Lane extends Queue<Task> {}
 
 /**
- * Turns spreads work over turns of the event loop, so that other clients are read from in between: so many units in each turn,
- * taken from the lanes in rotation. A network that sends a thousand tasks at the same time delays mostly itself.
+ * Spreads work over turns of the event loop, so that other clients are read from in between: a fixed number of units
+ * per turn, taken from the lanes in rotation. A network that sends a thousand tasks at the same time delays mostly
+ * itself.
  */
 export class Turns {
   readonly #perTurn: number
@@ -51,12 +52,12 @@ export class Turns {
     this.#schedule = schedule
   }
 
-  /** most is the most units of any turn so far. */
+  /** Returns the most units of any turn so far. */
   get most(): number {
     return this.#most
   }
 
-  /** add runs a task in a later turn. */
+  /** Runs a task in a later turn. */
   add(lane: Lane, task: Task): void {
     lane.push(task)
     if (lane.size === 1) this.#lanes.push(lane)

@@ -1,5 +1,5 @@
 import { KeyedHash } from 'sluice/internal/core/hash'
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { TOO_MUCH } from 'sluice/internal/core/limit'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
@@ -44,7 +44,7 @@ function logging(options: Partial<DecisionLogOptions> = {}, store: Store = new M
   const rules = compileObjects([RULES])
   const lines: string[] = []
   const write = (line: string): boolean => lines.length < room && lines.push(line) > 0
-  const keys = new KeySpeller(new KeyedHash(1, 2))
+  const keys = new KeyEncoder(new KeyedHash(1, 2))
   const log = new DecisionLog(
     { refusalsPerSecond: 100, share: 1, now: () => 1_794_736_800_123, ...options },
     { rules: () => rules, keys, write },
@@ -59,7 +59,7 @@ function logging(options: Partial<DecisionLogOptions> = {}, store: Store = new M
 }
 
 describe('DecisionLog', () => {
-  it('tells everything that is known of a decision', async () => {
+  it('reports everything that is known of a decision', async () => {
     const context: RequestContext = { traceId: 'a'.repeat(32) }
     const { ask, records, rules } = logging({ region: 'eu-1' })
     await ask({ user: 'alice', path: '/v1' }, { context, cost: 1 })
@@ -114,7 +114,7 @@ describe('DecisionLog', () => {
     expect(records()).toMatchObject([{ reason: 'shadow_over_limit', outcome: 'allowed' }])
   })
 
-  it('spells secrets as keys of counters do, also where only another rule says that they are', async () => {
+  it('formats secrets as keys of counters do, also where only another rule says that they are', async () => {
     const { ask, records, lines } = logging()
     await ask({ api_key: 'sk_live_0123456789' })
     await ask({ user: 'a', api_key: 'sk_live_0123456789' })
@@ -149,7 +149,7 @@ describe('DecisionLog', () => {
     expect(records()[0].key).toBe(`user=${value}`)
   })
 
-  it('tells refusals up to a rate, and in the next line how many more there were', async () => {
+  it('reports refusals up to a rate, and in the next line how many more there were', async () => {
     let now = 1_000
     const { ask, records } = logging({ refusalsPerSecond: 2, share: 0, now: () => now })
     for (let i = 0; i < 7; i++) await ask({ api_key: 'k' })
@@ -160,7 +160,7 @@ describe('DecisionLog', () => {
     expect(records().map(({ dropped }) => dropped)).toEqual([undefined, undefined, 5, undefined])
   })
 
-  it('tells in a line of its own what no other line tells, once a second and at the end', async () => {
+  it('reports in a separate line what no other line reports, once a second and at the end', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     const { ask, records, log } = logging({ refusalsPerSecond: 1, share: 0, region: 'eu-1' })
@@ -176,7 +176,7 @@ describe('DecisionLog', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  it('tells no refusal, and counts none, where the rate is 0', async () => {
+  it('reports no refusal, and counts none, where the rate is 0', async () => {
     const { ask, records, log } = logging({ refusalsPerSecond: 0, share: 0 })
     for (let i = 0; i < 5; i++) await ask({ api_key: 'k' })
     log.close()
@@ -191,13 +191,13 @@ describe('DecisionLog', () => {
     expect(records()).toMatchObject([{ dropped: 3 }])
   })
 
-  it('tells a share of the others, and does nothing for those it does not tell', async () => {
+  it('reports a share of the others, and does nothing for those it does not report', async () => {
     const draws = [0.5, 0.009, 0.01]
     const { ask, records } = logging({ share: 0.01, random: () => draws.shift() ?? 1 })
-    const spelled = vi.spyOn(JSON, 'stringify')
+    const encoded = vi.spyOn(JSON, 'stringify')
     await ask({ user: 'a' })
-    expect(spelled).not.toHaveBeenCalled()
-    spelled.mockRestore()
+    expect(encoded).not.toHaveBeenCalled()
+    encoded.mockRestore()
     await ask({ user: 'b' })
     await ask({ user: 'c' })
     expect(records()).toMatchObject([{ key: 'user=b' }])

@@ -1,19 +1,22 @@
 import type { Decision } from 'sluice/internal/core/combine'
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { Entry, RequestContext } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
-import { type DecisionReason, decisiveOf, reasonOf, tellsRefusal } from './decision-reason.ts'
+import { type DecisionReason, decisiveOf, hasRefusal, reasonOf } from './decision-reason.ts'
 import type { DoorObserver, ObservedDoor } from './door-observer.ts'
 import { kindOf, short, shownKey } from './shown-entries.ts'
 
 const MAX_DOMAIN = 128
 
 export interface DecisionLogOptions {
-  /** Refusals that are told in a second. Those beyond are counted, and the next line says how many. 0: none is told or counted. */
+  /**
+   * Refusals that are logged per second. Those beyond are counted, and the next line has their number. 0: none is
+   * logged or counted.
+   */
   readonly refusalsPerSecond: number
-  /** The share of all other decisions that is told, from 0 to 1. */
+  /** The share of all other decisions that is logged, from 0 to 1. */
   readonly share: number
   readonly region?: string | undefined
   /** Requests pass that rules refuse (SHADOW_MODE). */
@@ -25,22 +28,22 @@ export interface DecisionLogOptions {
 /** What a DecisionLog needs: the rules in force, how values may be shown, and where lines go. */
 export interface DecisionLogParts {
   readonly rules: () => RuleSet
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   /** Takes a line, or returns false where there is no room for it. */
   readonly write: (line: string) => boolean
 }
 
-/** DecisionLog tells of decisions in lines of JSON: of refusals up to a rate, and of a share of the others. */
+/** Logs decisions as lines of JSON: refusals up to a rate, and a share of the others. */
 export class DecisionLog implements DoorObserver {
   readonly #options: DecisionLogOptions
   readonly #parts: DecisionLogParts
   readonly #now: () => number
   readonly #random: () => number
   #second = 0
-  #toldInSecond = 0
+  #loggedInSecond = 0
   #dropped = 0
-  #telling: NodeJS.Timeout | undefined
-  /** The last request, or descriptor, that no rule is about: `decided` follows at once. */
+  #reporting: NodeJS.Timeout | undefined
+  /** The last request, or descriptor, that no rule matches: `decided` follows immediately. */
   #unmatched: readonly Entry[] | undefined
   #domain = ''
   #isKnown = false
@@ -65,8 +68,8 @@ export class DecisionLog implements DoorObserver {
     ms: number,
     context: RequestContext | undefined,
   ): void {
-    if (!this.#isTold(decision)) return
-    const about = charges.length === 0 ? this.#aboutNobody() : this.#about(charges, decision)
+    if (!this.#isLogged(decision)) return
+    const about = charges.length === 0 ? this.#aboutUnmatched() : this.#about(charges, decision)
     const line = lineOf({
       time: new Date(this.#now()).toISOString(),
       door,
@@ -81,37 +84,39 @@ export class DecisionLog implements DoorObserver {
     else this.#drop()
   }
 
-  /** close tells what no line has told. */
+  /** Logs the refusals that no line has counted yet. */
   close(): void {
-    clearTimeout(this.#telling)
-    this.#tellDropped()
-    clearTimeout(this.#telling)
+    clearTimeout(this.#reporting)
+    this.#reportDropped()
+    clearTimeout(this.#reporting)
   }
 
-  /** #drop counts a line that is not written. If none follows that could tell it, one of its own does, after a second. */
+  /**
+   * Counts a line that is not written. If no line follows that could report it, a separate one does, after a second.
+   */
   #drop(): void {
     this.#dropped++
-    this.#telling ??= setTimeout(() => this.#tellDropped(), 1_000).unref()
+    this.#reporting ??= setTimeout(() => this.#reportDropped(), 1_000).unref()
   }
 
-  #tellDropped(): void {
-    this.#telling = undefined
+  #reportDropped(): void {
+    this.#reporting = undefined
     if (this.#dropped === 0) return
     const time = new Date(this.#now()).toISOString()
     const line = lineOf({ time, region: this.#options.region, dropped: this.#dropped })
     if (this.#parts.write(line)) this.#dropped = 0
-    else this.#telling = setTimeout(() => this.#tellDropped(), 1_000).unref()
+    else this.#reporting = setTimeout(() => this.#reportDropped(), 1_000).unref()
   }
 
-  #isTold(decision: Decision): boolean {
-    if (!tellsRefusal(decision)) return this.#options.share > 0 && this.#random() < this.#options.share
+  #isLogged(decision: Decision): boolean {
+    if (!hasRefusal(decision)) return this.#options.share > 0 && this.#random() < this.#options.share
     if (this.#options.refusalsPerSecond === 0) return false
     const second = Math.floor(this.#now() / 1_000)
     if (second !== this.#second) {
       this.#second = second
-      this.#toldInSecond = 0
+      this.#loggedInSecond = 0
     }
-    if (++this.#toldInSecond <= this.#options.refusalsPerSecond) return true
+    if (++this.#loggedInSecond <= this.#options.refusalsPerSecond) return true
     this.#drop()
     return false
   }
@@ -134,8 +139,8 @@ export class DecisionLog implements DoorObserver {
     }
   }
 
-  /** #aboutNobody tells what no rule is about, without a value: nobody has said which of them are secret. */
-  #aboutNobody(): About {
+  /** Describes what no rule matches, without a value: which of them are secret is unknown. */
+  #aboutUnmatched(): About {
     const domain = this.#unmatched === undefined ? undefined : short(this.#domain, MAX_DOMAIN)
     const reason = this.#unmatched === undefined || this.#isKnown ? 'no_rule' : 'unknown_domain'
     return { domain, key_kind: kindOf(this.#unmatched ?? []), outcome: 'allowed', reason }

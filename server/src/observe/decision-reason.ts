@@ -1,6 +1,6 @@
 import type { Decision, RuleVerdict } from 'sluice/internal/core/combine'
 
-/** The reasons of decisions that a decision log tells, and no others. docs/observability.md says what each means. */
+/** The reasons of decisions in a decision log, and no others. docs/observability.md describes each. */
 export const DECISION_REASONS = [
   'within_limit',
   'over_limit',
@@ -16,20 +16,20 @@ export const DECISION_REASONS = [
 
 export type DecisionReason = (typeof DECISION_REASONS)[number]
 
-/** isShadowRefusal says whether a rule that only reports would have refused. */
+/** Returns whether a rule that only reports would have refused. */
 function isShadowRefusal({ rule, verdict }: RuleVerdict): boolean {
   return rule.shadow && !verdict.allowed && verdict.unasked !== true
 }
 
 /** tellsRefusal says whether a rule refused, or would have. It allocates nothing: every decision asks it. */
-export function tellsRefusal({ allowed, verdicts }: Decision): boolean {
+export function hasRefusal({ allowed, verdicts }: Decision): boolean {
   if (!allowed) return true
   for (let i = 0; i < verdicts.length; i++) if (isShadowRefusal(verdicts[i])) return true
   return false
 }
 
 /**
- * decisiveOf is the verdict that a decision is told by: that of a rule that would have refused, where all that enforce admit;
+ * Returns the verdict that represents a decision: that of a rule that would have refused, where all that enforce admit;
  * otherwise that of the tightest rule.
  */
 export function decisiveOf({ allowed, tightest, verdicts }: Decision): RuleVerdict | undefined {
@@ -37,7 +37,7 @@ export function decisiveOf({ allowed, tightest, verdicts }: Decision): RuleVerdi
   return reported ?? tightest ?? verdicts[0]
 }
 
-/** reasonOf says why a rule decided as it did. `isShadow`: it lets requests pass that it refuses. */
+/** Returns why a rule decided as it did. `isShadow`: it lets requests pass that it refuses. */
 export function reasonOf({ rule, verdict }: RuleVerdict, isShadow: boolean): DecisionReason {
   if (rule.unlimited) return 'no_limit'
   if (verdict.fallback === 'open') return 'store_unavailable_open'

@@ -3,14 +3,14 @@ import type { Entry, RequestContext } from 'sluice/internal/core/request'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Observer } from 'sluice/internal/engine/observer'
 
-/** An ObservedDoor is a way in: Envoy's protocol (gRPC and /json), our own over gRPC, HTTP, or the gateway. */
+/** A way in: Envoy's protocol (gRPC and /json), our own over gRPC, HTTP, or the gateway. */
 export type ObservedDoor = 'rls' | 'grpc' | 'http' | 'gateway'
 
 export const OBSERVED_DOORS: readonly ObservedDoor[] = ['rls', 'grpc', 'http', 'gateway']
 
-/** A DoorObserver is an Observer of all doors. What it does happens on the hot path. */
+/** An Observer of all doors. What it does happens on the hot path. */
 export interface DoorObserver {
-  /** decided is told what Observer.decided is, and which door asked. */
+  /** Receives what Observer.decided does, and which door asked. */
   decided?(
     door: ObservedDoor,
     charges: readonly PlannedCharge[],
@@ -18,23 +18,23 @@ export interface DoorObserver {
     ms: number,
     context: RequestContext | undefined,
   ): void
-  /** aside is told what Observer.aside is. */
+  /** Receives what Observer.aside does. */
   aside?(charges: readonly PlannedCharge[], decision: Decision): void
   unmatched?(domain: string, entries: readonly Entry[], isKnown: boolean): void
 }
 
 type Decided = DoorObserver & Required<Pick<DoorObserver, 'decided'>>
 
-const NOBODY: Decided = Object.freeze({ decided: () => {} })
+const IGNORED: Decided = Object.freeze({ decided: () => {} })
 
 /**
- * observerOf is what one door tells several observers. The first four are called each at a place of its own: the compiler
- * knows whom it calls there, which costs less than a loop.
+ * Combines several observers of one door. The first four are each called at a separate call site: the compiler then
+ * knows the target, which costs less than a loop.
  */
 export function observerOf(door: ObservedDoor, observers: readonly DoorObserver[]): Observer {
   const listeners = observers.filter(({ unmatched }) => unmatched !== undefined)
   const deciders = observers.filter((observer): observer is Decided => observer.decided !== undefined)
-  const [first = NOBODY, second = NOBODY, third = NOBODY, fourth = NOBODY, ...others] = deciders
+  const [first = IGNORED, second = IGNORED, third = IGNORED, fourth = IGNORED, ...others] = deciders
   return {
     decided: (charges, decision, ms, context) => {
       first.decided(door, charges, decision, ms, context)

@@ -4,8 +4,8 @@ import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 
 /**
- * referenceStatName is what envoyproxy/ratelimit calls the counts of a charge: the domain, and each level as `key_value`,
- * with the value that the rule has, or, where the rule says so, that of the request.
+ * Returns what envoyproxy/ratelimit calls the counts of a charge: the domain, and each level as `key_value`, with the
+ * value that the rule has, or, where the rule says so, that of the request.
  */
 export function referenceStatName({ domain, rule, entries }: PlannedCharge): string {
   const isDetailed = rule.id === OVERRIDE_ID || rule.path.at(-1)?.detailedMetric === true
@@ -13,7 +13,7 @@ export function referenceStatName({ domain, rule, entries }: PlannedCharge): str
   return cleaned(`${domain}.${levels.join('.')}`)
 }
 
-/** namesValues says whether the name of a rule's counts depends on the request. */
+/** Returns whether the name of a rule's counts depends on the request. */
 export function namesValues({ id, path }: Rule): boolean {
   return id === OVERRIDE_ID || path.at(-1)?.detailedMetric === true || path.some(({ valueToMetric }) => valueToMetric)
 }
@@ -21,14 +21,14 @@ export function namesValues({ id, path }: Rule): boolean {
 function level(step: PathStep, { key, value }: Entry, isDetailed: boolean): string {
   // Secrets stay secret, whatever the rule says of metrics.
   if (step.secret) return key
-  const isTold = isDetailed || step.valueToMetric || !step.isOpen
-  const shown = step.sharedAs ?? (isTold ? value : step.wildcard)
+  const showsValue = isDetailed || step.valueToMetric || !step.isOpen
+  const shown = step.sharedAs ?? (showsValue ? value : step.wildcard)
   return shown === undefined || shown === '' ? key : `${key}_${shown}`
 }
 
 const IPV4 = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/g
 
-/** cleaned leaves out what StatsD would take for something else. */
+/** Leaves out what StatsD would take for something else. */
 function cleaned(name: string): string {
   return name.replace(/[:|]/g, '_').replace(IPV4, (address) => address.replaceAll('.', '_'))
 }

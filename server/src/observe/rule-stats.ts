@@ -6,7 +6,7 @@ import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 import type { DoorObserver, ObservedDoor } from './door-observer.ts'
 import { namesValues, referenceStatName } from './reference-stat-names.ts'
 
-/** RuleCounts counts hits on one rule, in the words of envoyproxy/ratelimit. */
+/** Counts hits on one rule, in the words of envoyproxy/ratelimit. */
 interface RuleCounts {
   total_hits: number
   total_negative_hits: number
@@ -26,7 +26,7 @@ export interface RuleStatsOptions {
   readonly asReference?: boolean
 }
 
-/** RuleStats counts what each rule decides, whichever door asked, for people who look at /stats. */
+/** Counts what each rule decides, whichever door asked, for people who look at /stats. */
 export class RuleStats implements DoorObserver {
   /** By name. They outlive a rule: one that is loaded again goes on counting. */
   readonly #byName = new Map<string, RuleCounts>()
@@ -48,7 +48,7 @@ export class RuleStats implements DoorObserver {
     }
   }
 
-  /** list returns every name with its count. */
+  /** Returns every name with its count. */
   *list(): Iterable<readonly [name: string, value: number]> {
     for (const [name, counts] of this.#byName) {
       for (const [stat, value] of Object.entries(counts)) yield [`ratelimit.service.rate_limit.${name}.${stat}`, value]
@@ -64,7 +64,7 @@ export class RuleStats implements DoorObserver {
     return counts
   }
 
-  /** #referenceCountsOf finds the counts of a charge by its rule, unless their name depends on the request. */
+  /** Finds the counts of a charge by its rule, unless their name depends on the request. */
   #referenceCountsOf(charge: PlannedCharge): RuleCounts {
     const { rule } = charge
     const known = this.#byRule.get(rule)
@@ -107,9 +107,8 @@ function count(counts: RuleCounts, { rule, cost }: PlannedCharge, verdict: Verdi
 const NEAR_LIMIT_RATIO = Math.fround(0.8)
 
 /**
- * countAsReference counts hit by hit: of several that come at once, those beyond the limit are over it, and those from
- * four fifths of it on are near it. How far beyond the limit a refused request came, it cannot tell: all its hits count as
- * over the limit.
+ * Counts hit by hit: of several in one request, those beyond the limit are over it, and those from four fifths of it on
+ * are near it. How far beyond the limit a refused request was is unknown: all its hits count as over the limit.
  */
 function countAsReference(counts: RuleCounts, { rule, cost }: PlannedCharge, verdict: Verdict): void {
   if (cost <= 0) {

@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Entry } from 'sluice/internal/core/request'
 import type { Domain, PathStep } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
@@ -7,7 +7,7 @@ const MAX_NAME = 64
 const MAX_KIND = 256
 const MAX_KEY = 512
 
-/** kindOf is what a key is made of: the keys of its entries, as in `api_key/endpoint`. */
+/** Returns what a key is made of: the keys of its entries, as in `api_key/endpoint`. */
 export function kindOf(entries: readonly Entry[]): string {
   return short(entries.map(({ key }) => short(key, MAX_NAME)).join('/'), MAX_KIND)
 }
@@ -24,13 +24,13 @@ const OPEN_STEP: PathStep = Object.freeze({
 })
 
 /**
- * shownKey spells whom a charge is about: `api_key=sk_l~0123456789abcdef|endpoint=/v1`. Values are spelled as keys of counters
- * are, secrets and long ones as a keyed hash; and a secret is what any rule of the domain says is one.
+ * Formats whom a charge is about: `api_key=sk_l~0123456789abcdef|endpoint=/v1`. Values are encoded as in keys of
+ * counters, secrets and long ones as a keyed hash; a value is secret if any rule of the domain says so.
  */
 export function shownKey(
   { rule, entries, blocked }: Pick<PlannedCharge, 'rule' | 'entries' | 'blocked'>,
   domain: Pick<Domain, 'secretKeys'> | undefined,
-  keys: KeySpeller,
+  keys: KeyEncoder,
 ): string {
   const path = blocked === undefined ? rule.path : blocked.map(() => OPEN_STEP)
   const shown = path.map((step, i) => {

@@ -2,17 +2,17 @@ import type { FaultReason, StoreFault } from 'sluice/internal/engine/store-fault
 
 type Mode = 'open' | 'closed' | 'local'
 
-/** StoreStats counts what becomes of calls to the shared store, and of decisions that were made without it. */
+/** Counts what becomes of calls to the shared store, and of decisions that were made without it. */
 export class StoreStats {
   readonly #counts = new Map<string, number>()
 
-  /** fellBack counts a rule that decided without the store, by what it did and why. */
+  /** Counts a rule that decided without the store, by what it did and why. */
   fellBack(mode: Mode, reason: FaultReason): void {
     this.#add(`sluice.fallback.${mode}`, 1)
     this.#add(`sluice.fallback.reason.${reason}`, 1)
   }
 
-  /** callEnded counts a call, the decisions it carried, how long it took, and how it failed if it did. */
+  /** Counts a call, the decisions it carried, how long it took, and how it failed if it did. */
   callEnded(durationMs: number, decisions: number, fault: StoreFault | undefined): void {
     this.#add('sluice.redis.calls', 1)
     this.#add('sluice.redis.decisions', decisions)

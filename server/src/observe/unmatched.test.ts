@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Unmatched, type UnmatchedTold } from './unmatched.ts'
+import { Unmatched, type UnmatchedReport } from './unmatched.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
@@ -7,8 +7,8 @@ afterEach(() => void vi.useRealTimers())
 const entries = (...keys: string[]) => keys.map((key) => ({ key, value: 'hunter2' }))
 
 function listening() {
-  const told: UnmatchedTold[] = []
-  return { told, unmatched: new Unmatched((each) => told.push(each)) }
+  const received: UnmatchedReport[] = []
+  return { received, unmatched: new Unmatched((each) => received.push(each)) }
 }
 
 describe('Unmatched', () => {
@@ -26,32 +26,32 @@ describe('Unmatched', () => {
     ])
   })
 
-  it('tells the first at once, with its keys and without values', () => {
-    const { told, unmatched } = listening()
+  it('reports the first immediately, with its keys and without values', () => {
+    const { received, unmatched } = listening()
     unmatched.unmatched('web', entries('user', 'path'), true)
-    expect(told).toEqual([{ kind: 'no_rule', domain: 'web', keys: ['user', 'path'], count: 1 }])
-    expect(JSON.stringify(told)).not.toContain('hunter2')
+    expect(received).toEqual([{ kind: 'no_rule', domain: 'web', keys: ['user', 'path'], count: 1 }])
+    expect(JSON.stringify(received)).not.toContain('hunter2')
   })
 
-  it('tells all others once a minute, with their number and the keys of the first of them', () => {
-    const { told, unmatched } = listening()
+  it('reports all others once a minute, with their number and the keys of the first of them', () => {
+    const { received, unmatched } = listening()
     unmatched.unmatched('web', entries('user'), true)
     vi.advanceTimersByTime(1_000)
     unmatched.unmatched('web', entries('path'), true)
     for (let i = 0; i < 99; i++) unmatched.unmatched('api', entries('other'), true)
     vi.advanceTimersByTime(58_999)
-    expect(told).toHaveLength(1)
+    expect(received).toHaveLength(1)
     vi.advanceTimersByTime(1)
-    expect(told[1]).toEqual({ kind: 'no_rule', domain: 'web', keys: ['path'], count: 100 })
+    expect(received[1]).toEqual({ kind: 'no_rule', domain: 'web', keys: ['path'], count: 100 })
     vi.advanceTimersByTime(600_000)
-    expect(told).toHaveLength(2)
+    expect(received).toHaveLength(2)
     unmatched.unmatched('web', entries('late'), true)
-    expect(told[2]).toEqual({ kind: 'no_rule', domain: 'web', keys: ['late'], count: 1 })
+    expect(received[2]).toEqual({ kind: 'no_rule', domain: 'web', keys: ['late'], count: 1 })
   })
 
   it('keeps what callers choose short', () => {
-    const { told, unmatched } = listening()
+    const { received, unmatched } = listening()
     unmatched.unmatched('d'.repeat(1_000), entries(...Array.from({ length: 32 }, () => 'k'.repeat(1_000))), false)
-    expect(JSON.stringify(told).length).toBeLessThan(800)
+    expect(JSON.stringify(received).length).toBeLessThan(800)
   })
 })

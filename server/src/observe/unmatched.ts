@@ -2,7 +2,7 @@ import type { Entry } from 'sluice/internal/core/request'
 import type { DoorObserver } from './door-observer.ts'
 
 /** An UnmatchedTold is one line about requests, or descriptors of them, that no rule is about. */
-export interface UnmatchedTold {
+export interface UnmatchedReport {
   readonly kind: UnmatchedKind
   readonly domain: string
   /** The keys of the first that was like that. Never values: those are the callers' own. */
@@ -17,18 +17,18 @@ const QUIET_MS = 60_000
 const MAX_KEYS = 8
 const MAX_CHARACTERS = 64
 
-/** Unmatched counts what no rule is about, and tells of it: the first at once, and then once a minute at the most. */
+/** Counts what no rule matches, and reports it: the first immediately, then at most once a minute. */
 export class Unmatched implements DoorObserver {
   readonly #kinds: Readonly<Record<UnmatchedKind, UnmatchedOfKind>>
 
-  constructor(tell: (told: UnmatchedTold) => void) {
+  constructor(notify: (report: UnmatchedReport) => void) {
     this.#kinds = {
-      unknown_domain: new UnmatchedOfKind('unknown_domain', tell),
-      no_rule: new UnmatchedOfKind('no_rule', tell),
+      unknown_domain: new UnmatchedOfKind('unknown_domain', notify),
+      no_rule: new UnmatchedOfKind('no_rule', notify),
     }
   }
 
-  /** unmatched counts a descriptor without a rule, or a request of a domain without rules. It is on the hot path. */
+  /** Counts a descriptor without a rule, or a request of a domain without rules. It is on the hot path. */
   unmatched(domain: string, entries: readonly Entry[], isKnown: boolean): void {
     this.#kinds[isKnown ? 'no_rule' : 'unknown_domain'].add(domain, entries)
   }
@@ -45,14 +45,14 @@ export class Unmatched implements DoorObserver {
 class UnmatchedOfKind {
   total = 0
   readonly #kind: UnmatchedKind
-  readonly #tell: (told: UnmatchedTold) => void
-  #told = 0
-  #first: Pick<UnmatchedTold, 'domain' | 'keys'> | undefined
+  readonly #notify: (report: UnmatchedReport) => void
+  #notified = 0
+  #first: Pick<UnmatchedReport, 'domain' | 'keys'> | undefined
   #quiet: NodeJS.Timeout | undefined
 
-  constructor(kind: UnmatchedKind, tell: (told: UnmatchedTold) => void) {
+  constructor(kind: UnmatchedKind, notify: (report: UnmatchedReport) => void) {
     this.#kind = kind
-    this.#tell = tell
+    this.#notify = notify
   }
 
   add(domain: string, entries: readonly Entry[]): void {
@@ -66,13 +66,13 @@ class UnmatchedOfKind {
     clearTimeout(this.#quiet)
   }
 
-  /** #speak tells what there is to tell, and then is quiet for a minute. */
+  /** Reports what has been counted, and then pauses for a minute. */
   #speak(): void {
     this.#quiet = undefined
     if (this.#first === undefined) return
-    const count = this.total - this.#told
-    this.#told = this.total
-    this.#tell({ kind: this.#kind, ...this.#first, count })
+    const count = this.total - this.#notified
+    this.#notified = this.total
+    this.#notify({ kind: this.#kind, ...this.#first, count })
     this.#first = undefined
     this.#quiet = setTimeout(() => this.#speak(), QUIET_MS).unref()
   }

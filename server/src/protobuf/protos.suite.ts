@@ -6,10 +6,10 @@ const root = new protobuf.Root()
 root.resolvePath = (_, target) => (target.startsWith('/') ? target : directory + target)
 root.loadSync(['sluice/v1/limiter.proto', 'envoy/service/ratelimit/v3/rls.proto', 'grpc/health/v1/health.proto'])
 
-/** A Codec is a message type of proto/, written and read by an implementation that is not ours. */
+/** A message type of proto/, written and read by an implementation that is not ours. */
 export interface Codec {
   encode(object: object): Buffer
-  /** decode returns a plain object: enums by name, numbers as numbers, what was not sent is left out. */
+  /** Returns a plain object: enums by name, numbers as numbers, what was not sent is left out. */
   decode(bytes: Uint8Array): unknown
 }
 

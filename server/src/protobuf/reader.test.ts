@@ -108,7 +108,7 @@ describe('ProtoReader', () => {
     ['a group', [0x0b, 0x08, 1, 0x0a, 1, 9, 0x0c]],
     ['a group within a group', [0x0b, 0x13, 0x08, 1, 0x14, 0x0c]],
     ['a field with a large number', [0xfa, 0xff, 0xff, 0xff, 0x0f, 1, 7]],
-  ])('passes over %s that nobody knows', (_, bytes) => {
+  ])('skips %s that is unknown', (_, bytes) => {
     const read = opened([...bytes, 0x2a])
     read.skip(read.tag(bytes.length), bytes.length)
     expect(read.at).toBe(bytes.length)

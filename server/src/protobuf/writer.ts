@@ -1,4 +1,4 @@
-/** varintSize returns how many bytes a whole number from 0 to 2^53 takes. */
+/** Returns how many bytes a whole number from 0 to 2^53 takes. */
 export function varintSize(value: number): number {
   if (value < 0x80) return 1
   if (value < 0x4000) return 2
@@ -9,7 +9,7 @@ export function varintSize(value: number): number {
   return size
 }
 
-/** writeVarint writes a whole number from 0 to 2^53, and returns where it ends. */
+/** Writes a whole number from 0 to 2^53, and returns where it ends. */
 export function writeVarint(bytes: Uint8Array, start: number, value: number): number {
   let at = start
   let rest = value
@@ -19,7 +19,7 @@ export function writeVarint(bytes: Uint8Array, start: number, value: number): nu
   return at
 }
 
-/** A ProtoField is a field, or several, ready to be put into a message. */
+/** A field, or several, ready to be put into a message. */
 export type ProtoField = Uint8Array
 
 const NOTHING: ProtoField = new Uint8Array(0)
@@ -28,16 +28,16 @@ const FIXED64 = 1
 const LENGTH = 2
 
 /*
- * What follows builds messages out of fields, each an array of bytes of its own. It is for what is made once for each
- * rule, and for answers that are rare; the hot path writes into the buffer of a connection.
+ * The functions below build messages out of fields, each a separate array of bytes. They are for what is made once per
+ * rule, and for rare answers; the hot path writes into the buffer of a connection.
  */
 
-/** join puts fields one after the other. */
+/** Puts fields one after the other. */
 export function join(fields: readonly ProtoField[]): ProtoField {
   return fields.length === 1 ? fields[0] : Buffer.concat(fields)
 }
 
-/** numberField spells a whole number. 0 is the default and left out, unless it is `optional`. */
+/** Encodes a whole number. 0 is the default and omitted, unless it is `optional`. */
 export function numberField(number: number, value: number, isOptional = false): ProtoField {
   if (value === 0 && !isOptional) return NOTHING
   const tag = (number << 3) | VARINT
@@ -57,12 +57,12 @@ export function doubleField(number: number, value: number): ProtoField {
   return bytes
 }
 
-/** textField spells a text. An empty one is the default and left out. */
+/** Encodes a text. An empty one is the default and omitted. */
 export function textField(number: number, text: string): ProtoField {
   return text === '' ? NOTHING : bytesField(number, Buffer.from(text))
 }
 
-/** bytesField spells bytes, or a message within the message, which are the same on the wire. */
+/** Encodes bytes, or a nested message, which are the same on the wire. */
 export function bytesField(number: number, content: Uint8Array): ProtoField {
   const tag = (number << 3) | LENGTH
   const head = new Uint8Array(varintSize(tag) + varintSize(content.length))

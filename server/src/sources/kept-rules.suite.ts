@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { KeptRules } from './kept-rules.ts'
 
-/** keptIn makes a directory of kept rules that lasts as long as the test. */
+/** Makes a directory of kept rules that lasts as long as the test. */
 export function keptIn(): { readonly kept: KeptRules; readonly dir: string } {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-kept-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))

@@ -7,7 +7,7 @@ import { KeptRules } from './kept-rules.ts'
 const body = Buffer.from('domain: a\ndescriptors: []\n')
 
 describe('KeptRules', () => {
-  it('are files that nobody else reads', async () => {
+  it('are files that no one else reads', async () => {
     const { kept, dir } = keptIn()
     await kept.write('here', { atMs: 7, body })
     expect(kept.read('here')).toEqual({ atMs: 7, body })
@@ -15,7 +15,7 @@ describe('KeptRules', () => {
     expect(statSync(join(dir, file)).mode & 0o077).toBe(0)
   })
 
-  it('are the last that were written, however many are at once', async () => {
+  it('are the last that were written, however many writes overlap', async () => {
     const { kept, dir } = keptIn()
     await Promise.all([1, 2, 3].map((atMs) => kept.write('here', { atMs, body })))
     expect(kept.read('here')).toEqual({ atMs: 3, body })

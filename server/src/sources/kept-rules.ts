@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Kept is what a source said, as it said it, and when that was known to be good. */
+/** What a source said, as it said it, and when that was known to be good. */
 export interface Kept {
   readonly atMs: number
   readonly body: Buffer
@@ -12,8 +12,8 @@ export interface Kept {
 const LINE_END = 0x0a
 
 /**
- * KeptRules keeps the last good rules of sources in files, one for each, for a start while a source is away. A file that
- * cannot be written or makes no sense is as good as none: the service goes on without.
+ * Keeps the last good rules of each source in a file, for a start while the source is unavailable. A file that cannot
+ * be written or is malformed counts as none: the service continues without it.
  */
 export class KeptRules {
   readonly #directory: string
@@ -23,7 +23,7 @@ export class KeptRules {
     this.#directory = directory
   }
 
-  /** read returns what was kept of a source. */
+  /** Returns what was kept of a source. */
   read(source: string): Kept | undefined {
     try {
       const bytes = readFileSync(this.#fileOf(source))
@@ -36,7 +36,7 @@ export class KeptRules {
     }
   }
 
-  /** write keeps what a source said, in the place of what it said before. It never rejects. */
+  /** Keeps what a source said, in the place of what it said before. It never rejects. */
   write(source: string, { atMs, body }: Kept): Promise<void> {
     this.#lastWrite = this.#lastWrite.then(() => this.#put(source, atMs, body)).catch(() => {})
     return this.#lastWrite

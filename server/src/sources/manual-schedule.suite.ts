@@ -1,6 +1,6 @@
 import type { Schedule } from './timing.ts'
 
-/** A ManualSchedule is a clock that a test owns: what is due happens when the test says so. */
+/** A clock that a test owns: what is due happens when the test says so. */
 export class ManualSchedule {
   #due: { readonly work: () => void; readonly ms: number }[] = []
 

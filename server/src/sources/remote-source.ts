@@ -1,9 +1,9 @@
 import type { RuleSource } from 'sluice/internal/engine/rule-source'
 
-/** A RemoteSource is a RuleSource at an address, which may be away. */
+/** A RuleSource at an address, which may be away. */
 export interface RemoteSource extends RuleSource {
   figures(): SourceFigures
-  /** started is told when the first rules of all sources are in force. */
+  /** Called when the first rules of all sources are in force. */
   started(): void
 }
 
@@ -18,24 +18,24 @@ export interface SourceFigures {
   readonly failures: number
 }
 
-/** SourceEvents is what a RemoteSource tells people. Rules that are refused are told by those who refuse them. */
+/** Events of a RemoteSource. Rejected rules are reported by the code that rejects them. */
 export interface SourceEvents {
-  /** away is told when it cannot be read, once for each reason in a row. What it said last stays in force. */
+  /** It cannot be read; called once for each new reason. Its last rules stay in force. */
   away?(name: string, reason: string): void
-  /** back is told when it is read again. */
+  /** It is read again. */
   back?(name: string): void
-  /** waiting is told when the start waits for its rules, and why. */
+  /** The start waits for its rules, and why. */
   waiting?(name: string, reason: string): void
-  /** kept is told when the start goes by rules of an earlier run, and why. */
+  /** The start uses rules of an earlier run, and why. */
   kept?(name: string, keptAtMs: number, reason: string): void
-  /** empty is told when the start goes on without its rules, and why. */
+  /** The start continues without its rules, and why. */
   empty?(name: string, reason: string): void
 }
 
-/** A SourceFault is why a source could not be read. It never shows a credential. */
+/** Why a source could not be read. It never shows a credential. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault'
-  /** It asked to be left alone for so long. */
+  /** The delay that it asked for. */
   readonly retryAfterMs: number
 
   constructor(reason: string, retryAfterMs = 0) {
@@ -44,7 +44,7 @@ export class SourceFault extends Error {
   }
 }
 
-/** SourceHealth keeps the figures of a source, and tells when it goes and comes back. */
+/** Keeps the figures of a source, and reports when it becomes unavailable and recovers. */
 export class SourceHealth {
   readonly #name: string
   readonly #events: SourceEvents
@@ -67,7 +67,7 @@ export class SourceHealth {
     this.#lastGoodAtMs = this.#nowMs()
   }
 
-  /** connected says whether a source that speaks by itself would be heard: while it is, what it said last is current. */
+  /** Records whether a source that pushes is connected: while it is, its last rules are current. */
   connected(isConnected: boolean): void {
     if (this.#isConnected && !isConnected) this.current()
     this.#isConnected = isConnected
@@ -84,7 +84,7 @@ export class SourceHealth {
     this.#failures++
   }
 
-  /** away counts a failure to read it. `isAsked`: somebody waits for an answer, and is told again. */
+  /** Counts a failure to read it. `isAsked`: a caller waits for an answer, so it is reported again. */
   away(reason: string, isAsked = false): void {
     this.#failures++
     if (this.#awayFor === reason && !isAsked) return

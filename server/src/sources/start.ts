@@ -10,19 +10,19 @@ export interface StartOptions {
   readonly kept?: KeptRules | undefined
   /** It starts without rules of this source, where nothing was kept. Otherwise it does not start. */
   readonly startsEmpty?: boolean | undefined
-  /** check throws a RulesError when rules are wrong by themselves. */
+  /** Throws a RulesError when rules are invalid. */
   check?(inputs: readonly RuleInput[]): void
   readonly events?: SourceEvents
 }
 
-/** A Fallback is what a start goes by in the place of rules that are not there. */
+/** What a start goes by in the place of rules that are not there. */
 export interface Fallback<T extends RuleInput> {
   readonly inputs: readonly T[]
-  /** tell says that it is used, and why. */
-  tell(problem: RulesError): void
+  /** Reports that it is used, and why. */
+  log(problem: RulesError): void
 }
 
-/** fallbackOf returns what was kept of a source, or nothing where that may be, or else undefined. */
+/** Returns what was kept of a source, or nothing where that may be, or else undefined. */
 export async function fallbackOf<T extends RuleInput>(
   name: string,
   { kept, startsEmpty, events }: StartOptions,
@@ -31,12 +31,12 @@ export async function fallbackOf<T extends RuleInput>(
   const found = kept?.read(name)
   const inputs = found && (await restored(found).catch(() => undefined))
   if (found !== undefined && inputs !== undefined) {
-    return { inputs, tell: ({ message }) => events?.kept?.(name, found.atMs, message) }
+    return { inputs, log: ({ message }) => events?.kept?.(name, found.atMs, message) }
   }
-  return startsEmpty ? { inputs: [], tell: ({ message }) => events?.empty?.(name, message) } : undefined
+  return startsEmpty ? { inputs: [], log: ({ message }) => events?.empty?.(name, message) } : undefined
 }
 
-/** problemOf says what is wrong with rules by themselves. */
+/** Returns what is wrong with rules. */
 export function problemOf(inputs: readonly RuleInput[], { check }: StartOptions): RulesError | undefined {
   try {
     check?.(inputs)

@@ -18,7 +18,7 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
     return running.get
   }
 
-  it('sends the current fields beside the legacy ones where no option says anything about fields', async () => {
+  it('sends the current and the legacy fields where no option says anything about fields', async () => {
     const get = await serveHits({ windowMs: 900_000, limit: 100 })
     const { headers } = await get()
     expect(headers).toMatchObject({
@@ -29,7 +29,7 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
     })
   })
 
-  it('sends the current fields alone when told so, under the name that is wanted, which cannot break out', async () => {
+  it('sends the current fields alone when configured so, under the name that is wanted, which cannot break out', async () => {
     const get = await serveHits({ standardHeaders: 'current', legacyHeaders: false, identifier: 'a"\r\nSet-Cookie: b' })
     const { headers } = await get()
     expect(headers.ratelimit).toBe('"a\\"??Set-Cookie: b";r=4;t=60')
@@ -44,7 +44,7 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
     expect(headers['x-ratelimit-limit']).toBe('5')
   })
 
-  it('speaks problem+json to callers who ask for it, unless the app has words of its own', async () => {
+  it('speaks problem+json to callers who ask for it, unless the app has its own words', async () => {
     const accept = { accept: 'application/problem+json' }
     const get = await serveHits({ limit: 0, validate: false })
     const { status, headers, body } = await get('/', accept)
@@ -103,7 +103,7 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
   it.each([
     ['a number', 1],
     ['a function', () => 1],
-  ])('forgets nobody who is being refused for a flood of new keys, where the limit is %s', async (_, limit) => {
+  ])('forgets no one who is being refused for a flood of new keys, where the limit is %s', async (_, limit) => {
     const store = new SluiceStore({ maxKeys: 1_000 })
     const get = await serveHits({ limit, store, keyGenerator: () => 'attacker' })
     expect([(await get()).status, (await get()).status]).toEqual([200, 429])

@@ -152,7 +152,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     expect(await get()).toMatchObject({ status: 420, body })
   })
 
-  it('leaves the answer to a handler, and tells it the options', async () => {
+  it('leaves the answer to a handler, and passes it the options', async () => {
     const get = await serve({
       limit: 1,
       statusCode: 418,
@@ -182,7 +182,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     expect(store.calls).toEqual(['init'])
   })
 
-  it('tells the request what is left, under the name that is wanted', async () => {
+  it('shows the request what remains, under the name that is wanted', async () => {
     const seen: unknown[] = []
     const get = await serve({ limit: 6, requestPropertyName: 'budget' }, (request, _response, next) => {
       const { budget } = request as unknown as { budget: { current: number } }
@@ -217,7 +217,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     expect(options).toStrictEqual({})
   })
 
-  it('resets and tells the hits of a key', async () => {
+  it('resets and reports the hits of a key', async () => {
     const limiter = rateLimit({ limit: 1 })
     const get = await serve(limiter)
     expect(await statuses(get, 2)).toEqual([200, 429])
@@ -325,7 +325,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     expect((await get()).body).toMatch(/^caught: /)
   })
 
-  it('lets requests through whose store failed, when told so, and logs the error', async () => {
+  it('lets requests through whose store failed, when configured so, and logs the error', async () => {
     const get = await serve({ store: new BrokenStore(), passOnStoreError: true })
     expect(await statuses(get, 1)).toEqual([200])
     expect(logged).toEqual([[expect.stringContaining('allowing'), expect.any(Error)]])
@@ -352,13 +352,13 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     ])
   })
 
-  it('says nothing when told not to validate, and tells a logger of the app', async () => {
+  it('says nothing when configured not to validate, and uses a logger of the app', async () => {
     rateLimit({ windwo: 1, validate: false } as Options)
-    const told: unknown[] = []
-    const logger = { error: (error: unknown) => void told.push(error), warn: () => {} }
+    const received: unknown[] = []
+    const logger = { error: (error: unknown) => void received.push(error), warn: () => {} }
     rateLimit({ windwo: 1, logger } as Options)
     expect(logged).toEqual([])
-    expect(told).toEqual([expect.objectContaining({ code: 'ERR_ERL_UNKNOWN_OPTION' })])
+    expect(received).toEqual([expect.objectContaining({ code: 'ERR_ERL_UNKNOWN_OPTION' })])
   })
 
   const rateFields = (headers: Readonly<Record<string, string>>): Record<string, string> =>

@@ -18,7 +18,7 @@ import type {
 } from './options.ts'
 import { type Logger, Validations } from './validations.ts'
 
-/** A HitConfig is Options with every default filled in. */
+/** Options with every default filled in. */
 export interface HitConfig {
   readonly options: Options
   readonly store: HitStore
@@ -32,7 +32,7 @@ const CONSOLE: Logger = {
   warn: (error, message) => console.warn(...(message === undefined ? [error] : [message, error])),
 }
 
-/** hitConfig fills in the defaults of express-rate-limit, and looks for mistakes. */
+/** Fills in the defaults of express-rate-limit, and looks for mistakes. */
 export function hitConfig(passed: HitOptions): HitConfig {
   const given = Object.fromEntries(Object.entries(passed).filter(([, value]) => value !== undefined)) as HitOptions
   const { logger = CONSOLE, store = storeOf(given) } = given
@@ -91,8 +91,8 @@ function checkOptions(given: HitOptions, validations: Validations): void {
 }
 
 /**
- * headersOf says which fields are sent: as express-rate-limit does where any option says so, and otherwise the current
- * ones beside the legacy ones.
+ * Returns which fields are sent: as express-rate-limit does where any option sets them, and otherwise the current and
+ * the legacy ones.
  */
 function headersOf(given: HitOptions): Pick<Options, 'standardHeaders' | 'legacyHeaders'> {
   const { standardHeaders, legacyHeaders, headers } = given
@@ -112,7 +112,7 @@ function isLegacy(store: Store | LegacyStore): store is LegacyStore {
   return typeof incr === 'function' && typeof increment !== 'function'
 }
 
-/** promised makes a store with callbacks one with promises. */
+/** Makes a store with callbacks one with promises. */
 function promised(store: LegacyStore): HitStore {
   return {
     increment: (key) =>
@@ -128,7 +128,7 @@ function promised(store: LegacyStore): HitStore {
   }
 }
 
-/** addressKey makes the keyGenerator by address. The first request tells what is wrong with addresses. */
+/** Makes the keyGenerator by address. The first request reports what is wrong with addresses. */
 function addressKey(options: () => Options, validations: Validations): Options['keyGenerator'] {
   let isChecked = false
   const check = (request: Request): void => {
@@ -159,7 +159,7 @@ const UNITS = [
   [60_000, 'min', ''],
 ] as const
 
-/** policyName names a policy as express-rate-limit does: `5-in-1min`, `100-in-2hrs`. It remembers the last one. */
+/** Names a policy as express-rate-limit does: `5-in-1min`, `100-in-2hrs`. It remembers the last one. */
 function policyName(options: () => Options): ValueDeterminingMiddleware<string> {
   let known = { limit: Number.NaN, name: '' }
   return (request) => {

@@ -13,7 +13,7 @@ import { headerText } from '../../http-door/request-reader.ts'
 import { type HitConfig, hitConfig } from './hit-config.ts'
 import type { HitOptions, Options, RateLimitRequestHandler } from './options.ts'
 
-/** hitLimit makes a middleware of express-rate-limit's options. */
+/** Makes a middleware of express-rate-limit's options. */
 export function hitLimit(passed: HitOptions): RateLimitRequestHandler {
   const config = hitConfig(passed)
   const limiter = new HitLimiter(config)
@@ -32,12 +32,12 @@ export function hitLimit(passed: HitOptions): RateLimitRequestHandler {
   return Object.assign(middleware, {
     resetKey: (key: string) => {
       const done = store.resetKey(key)
-      // Callers that wait for it see the error; nobody has to wait.
+      // Callers that wait for it receive the error; without them it must not be unhandled.
       if (done instanceof Promise) done.catch(() => {})
       return done
     },
     getKey: (key: string) => {
-      if (store.get === undefined) throw new Error('this store cannot tell the hits of a key: it has no get')
+      if (store.get === undefined) throw new Error('this store cannot return the hits of a key: it has no get')
       return store.get(key)
     },
     resetAll: async () => {
@@ -61,7 +61,7 @@ function initialize({ store, options }: HitConfig): void {
 
 const INIT_FAILED = 'sluice: error during store initialization'
 
-/** HitLimiter does for one request what express-rate-limit does, at once where nothing needs a promise. */
+/** Does for one request what express-rate-limit does, synchronously where nothing needs a promise. */
 class HitLimiter {
   readonly #config: HitConfig
   readonly #options: Options
@@ -92,7 +92,7 @@ class HitLimiter {
     })
   }
 
-  /** #count counts a hit. It returns undefined where the store failed and requests are to go on without it. */
+  /** Counts a hit. It returns undefined where the store failed and requests are to go on without it. */
   #count(key: string, request: Request, response: Response): MaybePromise<Hit | undefined> {
     if (!this.#options.passOnStoreError) return this.#gate.count(key, request, response)
     const passOn = (error: unknown): undefined => {
@@ -120,7 +120,7 @@ class HitLimiter {
     })
   }
 
-  /** #check looks for mistakes; each is told once, so that the first request is all that it needs. */
+  /** Looks for mistakes; each is reported once, so the first request is enough. */
   #check(hit: Hit, request: Request): void {
     const { validations, store } = this.#config
     validations.check('positiveHits', hit.used)
@@ -172,7 +172,7 @@ class HitLimiter {
     })
   }
 
-  /** #watch takes a hit back when its request ended as the options say: once, and only within its own window. */
+  /** Takes a hit back when its request ended as the options say: once, and only within its own window. */
   #watch(hit: Hit, request: Request, response: Response): void {
     const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = this.#options
     const resetMs = hit.resetTime?.getTime() ?? Number.POSITIVE_INFINITY
@@ -202,7 +202,7 @@ class HitLimiter {
     if (response.destroyed) left()
   }
 
-  /** #guard tells the logger what went wrong when the answer was sent already. */
+  /** Logs what went wrong when the answer was already sent. */
   #guard(work: () => MaybePromise<void>, message: string): void {
     const failed = (error: unknown): void => this.#options.logger.error(error, message)
     try {
@@ -222,7 +222,7 @@ function formOf({ standardHeaders }: Options): FieldForm | false {
   return isKnown ? (standardHeaders as FieldForm) : false
 }
 
-/** setDraftFields sets fields as express-rate-limit does: those of draft 8 add up, all others replace each other. */
+/** Sets fields as express-rate-limit does: those of draft 8 add up, all others replace each other. */
 function setDraftFields(response: Response, { names, values, length }: FieldList, { resetTime }: Hit): void {
   for (let i = 0; i < length; i++) {
     const isListed = names[i] === 'RateLimit' || names[i] === 'RateLimit-Policy'
@@ -231,7 +231,7 @@ function setDraftFields(response: Response, { names, values, length }: FieldList
   }
 }
 
-/** partitionKey is a hash of a key that tells nothing about it: 12 digits of SHA-256, in base64. */
+/** A hash that reveals nothing about its key: 12 digits of SHA-256, in base64. */
 function partitionKey(key: string): string {
   return Buffer.from(hash('sha256', key, 'hex').slice(0, 12)).toString('base64')
 }

@@ -23,7 +23,7 @@ export type {
 export type { EnabledValidations, Logger } from './validations.ts'
 export { ipKeyGenerator, MemoryStore }
 
-/** SluiceStore is a store for express-rate-limit itself, in memory or in Redis. */
+/** A store for express-rate-limit itself, in memory or in Redis. */
 export class SluiceStore extends CounterStore {}
 export type { CounterStoreOptions as SluiceStoreOptions }
 

@@ -1,8 +1,8 @@
 import { formatIp, isV4, maskIp, parseIp } from '../../core/identity/ip.ts'
 
 /**
- * ipKeyGenerator spells whose hits an address's are, as express-rate-limit does: IPv4 as it is, however it was written;
- * of IPv6 the block, as in `2001:db8::/56`. Without a block (`false`), and for what is no address, the text as it is.
+ * Returns the key for an address, as express-rate-limit does: IPv4 in canonical form; for IPv6 the block, such as
+ * `2001:db8::/56`. Without a block (`false`), and for text that is not an address, the text as it is.
  */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
   if (!ip.includes(':')) return ip

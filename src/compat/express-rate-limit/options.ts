@@ -4,27 +4,27 @@ import type { HitStore, Hits } from '../../stores/hits/hit-store.ts'
 import type { StoreOptions } from '../../stores/open/store-options.ts'
 import type { EnabledValidations, Logger } from './validations.ts'
 
-/** ClientRateLimitInfo is what a store knows of a key: its hits, and when they are forgotten. */
+/** What a store knows of a key: its hits, and when they are forgotten. */
 export type ClientRateLimitInfo = Hits
-/** IncrementResponse is what a store knows of a key after one more hit. */
+/** What a store knows of a key after one more hit. */
 export type IncrementResponse = Hits
-/** DraftHeadersVersion is a draft of the RateLimit fields, for `standardHeaders`. */
+/** A draft of the RateLimit fields, for `standardHeaders`. */
 export type DraftHeadersVersion = 'draft-6' | 'draft-7' | 'draft-8'
-/** ValueDeterminingMiddleware computes the value of an option for a request. */
+/** Computes the value of an option for a request. */
 export type ValueDeterminingMiddleware<T> = (request: Request, response: Response) => T | Promise<T>
-/** RateLimitExceededEventHandler answers a refused request. */
+/** Answers a refused request. */
 export type RateLimitExceededEventHandler = (
   request: Request,
   response: Response,
   next: NextFunction,
   optionsUsed: Options,
 ) => void
-/** IncrementCallback is how a LegacyStore answers. */
+/** How a LegacyStore answers. */
 export type IncrementCallback = (error: Error | undefined, totalHits: number, resetTime: Date | undefined) => void
-/** A Store counts hits. Any that was written for express-rate-limit is one. */
+/** Counts hits. Any that was written for express-rate-limit is one. */
 export type Store = HitStore<Options>
 
-/** A LegacyStore is one for express-rate-limit 5 and older. */
+/** One for express-rate-limit 5 and older. */
 export interface LegacyStore {
   incr(key: string, callback: IncrementCallback): void
   decrement(key: string): void
@@ -32,7 +32,7 @@ export interface LegacyStore {
   resetAll?(): void
 }
 
-/** Options are those of express-rate-limit 8, with the same meaning, and what a shared store needs. */
+/** The options of express-rate-limit 8, with the same meaning, and what a shared store needs. */
 export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observed {
   /** How long hits are remembered, from a caller's first one on. Default: 60,000. */
   windowMs: number
@@ -45,8 +45,10 @@ export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observe
   statusCode: number
   /** Send X-RateLimit-*. Default: true. */
   legacyHeaders: boolean
-  /** Send RateLimit and RateLimit-Policy, in the form of a draft (`true`: draft-6) or the current one. Default: false;
-   * but given none of the header options, the current ones are sent beside the legacy ones. */
+  /**
+   * Send RateLimit and RateLimit-Policy, in the form of a draft (`true`: draft-6) or the current one. Default: false;
+   * but without any of the header options, the current and the legacy ones are sent.
+   */
   standardHeaders: boolean | DraftHeadersVersion
   /** The name of the policy. Default: as in `5-in-1min`. */
   identifier: string | ValueDeterminingMiddleware<string>
@@ -57,15 +59,15 @@ export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observe
   /** Take hits back that ended in a failure. Default: false. */
   skipFailedRequests: boolean
   /**
-   * With skipFailedRequests: take back the hits of clients that leave before the answer, too, as express-rate-limit does.
-   * Whoever leaves early has no limit then, while handlers work on: false counts them. Default: true.
+   * With skipFailedRequests: also take back the hits of clients that leave before the answer, as express-rate-limit
+   * does. Clients that leave early then have no limit while handlers work: false counts them. Default: true.
    */
   skipAbortedRequests?: boolean
   /** Take hits back that ended in a success. Default: false. */
   skipSuccessfulRequests: boolean
   /** Whose hit it is. Default: the address's, or its block's. */
   keyGenerator: ValueDeterminingMiddleware<string>
-  /** How many bits of an IPv6 address tell callers apart; `false` for all. Default: 56. */
+  /** How many bits of an IPv6 address identify a caller; `false` for all. Default: 56. */
   ipv6Subnet: number | ValueDeterminingMiddleware<number> | false
   /** Answers refused requests. Default: sends `message`. */
   handler: RateLimitExceededEventHandler
@@ -75,7 +77,7 @@ export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observe
   requestWasSuccessful: ValueDeterminingMiddleware<boolean>
   /** Where hits are counted. Default: in memory; with `redis`, there. */
   store: Store | LegacyStore
-  /** Which mistakes are looked for, and told to the logger. Default: all. */
+  /** Which mistakes are looked for and logged. Default: all. */
   validate: boolean | EnabledValidations
   /** The old name of legacyHeaders. */
   headers?: boolean
@@ -87,7 +89,7 @@ export interface Options extends Pick<StoreOptions, 'redis' | 'secret'>, Observe
   logger: Logger
 }
 
-/** HitOptions are those of express-rate-limit as they are given: all of them optional, and one value more. */
+/** The options of express-rate-limit as they are given: all of them optional, and with one more value. */
 export type HitOptions = Partial<Omit<Options, 'standardHeaders'>> & {
   readonly standardHeaders?: Options['standardHeaders'] | 'current'
 }
@@ -101,7 +103,7 @@ export interface RateLimitInfo {
   key: string
 }
 
-/** AugmentedRequest is a request that says what is left of its budget, under `requestPropertyName`. */
+/** A request that shows the remaining budget under `requestPropertyName`. */
 export type AugmentedRequest = Request & { [property: string]: RateLimitInfo }
 
 /** The middleware, and what can be asked of it. */
@@ -112,6 +114,6 @@ export type RateLimitRequestHandler = RequestHandler & {
   getKey(key: string): Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
   /** Forgets the hits of all keys, where the store can: one in memory. */
   resetAll(): Promise<void>
-  /** Lets go of the store. */
+  /** Closes the store. */
   close(): Promise<void>
 }

@@ -4,15 +4,15 @@ import { didYouMean } from '../../core/nearest.ts'
 import { ignoresProxy, trustsEveryone } from '../../middleware/express/check-addresses.ts'
 import type { HitStore } from '../../stores/hits/hit-store.ts'
 
-/** A Logger is told about mistakes. */
+/** Receives mistakes. */
 export interface Logger {
   error(error: unknown, message?: string): void
   warn(error: unknown, message?: string): void
 }
 
 /**
- * A Mistake is something about the set-up that the developer should know. Codes are those of express-rate-limit, whose
- * documentation explains them.
+ * Something about the set-up that the developer should know. Codes are those of express-rate-limit, whose documentation
+ * explains them.
  */
 class Mistake extends Error {
   readonly code: string
@@ -27,7 +27,7 @@ class Mistake extends Error {
   }
 }
 
-/** A Change is a setting that means something else than it used to. */
+/** A setting that means something else than it used to. */
 class Change extends Mistake {}
 
 const MAX_WINDOW_MS = 10 * 366 * 86_400_000
@@ -35,7 +35,7 @@ const DRAFTS = ['draft-6', 'draft-7', 'draft-8', 'current']
 const usedStores = new WeakSet<object>()
 const countedKeys = new WeakMap<object, Map<unknown, Set<string>>>()
 
-/** CHECKS throw a Mistake. Each runs once for a middleware at the most, so that nothing is told again and again. */
+/** Checks that throw a Mistake. Each runs at most once per middleware, so nothing is reported repeatedly. */
 const CHECKS = {
   ip(ip: string | undefined): void {
     if (ip === undefined) {
@@ -145,7 +145,7 @@ const CHECKS = {
     if (!usesIp || source.includes('ipKeyGenerator')) return
     throw new Mistake(
       'ERR_ERL_KEY_GEN_IPV6',
-      'keyGenerator uses request.ip without ipKeyGenerator: whoever has a block of IPv6 addresses has no limit.',
+      'keyGenerator uses request.ip without ipKeyGenerator: a client with a block of IPv6 addresses has no limit.',
     )
   },
   windowMs(windowMs: number): void {
@@ -155,10 +155,10 @@ const CHECKS = {
 }
 
 type Checks = typeof CHECKS
-/** EnabledValidations switch single checks on or off; `default` is for those that are not named. */
+/** Switches single checks on or off; `default` is for those that are not named. */
 export type EnabledValidations = { readonly [name in keyof Checks | 'default']?: boolean }
 
-/** Validations are the checks of one middleware: those that are enabled, each once. */
+/** The checks of one middleware: those that are enabled, each once. */
 export class Validations {
   readonly enabled: Record<string, boolean>
   readonly #logger: Logger
@@ -169,7 +169,7 @@ export class Validations {
     this.check('validationsConfig', { ...this.enabled })
   }
 
-  /** check tells the logger what is wrong. It never throws. */
+  /** Logs what is wrong. Never throws. */
   check<K extends keyof Checks>(name: K, ...about: Parameters<Checks[K]>): void {
     if (!(this.enabled[name] ?? this.enabled.default)) return
     this.enabled[name] = false

@@ -68,7 +68,7 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     expect(JSON.parse(body).message).toBe(`Rate limit exceeded, retry in ${after}`)
   })
 
-  it('refuses a time window that nobody can read', async () => {
+  it('refuses a time window that no one can read', async () => {
     app = fastify()
     await expect(app.register(rateLimit, { timeWindow: 'soon' })).rejects.toThrow(
       'DURATION_INVALID: timeWindow: got "soon"',
@@ -105,7 +105,7 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     expect(banned).toEqual(['127.0.0.1', '127.0.0.1'])
   })
 
-  it('begins the window anew with continueExceeding', async () => {
+  it('restarts the window with continueExceeding', async () => {
     await serve({ max: 1, timeWindow: 1_000, continueExceeding: true })
     await statuses(1)
     for (let i = 0; i < 3; i++) {
@@ -124,7 +124,7 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     expect(waits).toEqual(['1', '2', '4', '8'])
   })
 
-  it('keeps who is refused, whoever else comes', async () => {
+  it('keeps a refused key, whatever else comes', async () => {
     await serve({ max: 1, cache: 16, keyGenerator: (request) => String(request.headers.key) })
     const as = async (key: string): Promise<number> => (await app.inject({ url: '/', headers: { key } })).statusCode
     expect([await as('attacker'), await as('attacker')]).toEqual([200, 429])
@@ -132,7 +132,7 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     expect(await as('attacker')).toBe(429)
   })
 
-  it('gives routes options of their own, and counts them apart', async () => {
+  it('gives routes their own options, and counts them separately', async () => {
     await serve({ max: 1, global: false })
     app.get('/own', { config: { rateLimit: { max: 2 } } }, async () => 'own')
     app.get('/other', { config: { rateLimit: {} } }, async () => 'other')
@@ -196,15 +196,15 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     expect((await app.inject('/')).headers['retry-after']).toBeUndefined()
   })
 
-  it('tells of every hit, within the limit and beyond', async () => {
-    const told: string[] = []
+  it('reports every hit, within the limit and beyond', async () => {
+    const received: string[] = []
     await serve({
       max: 1,
-      onExceeding: (_: FastifyRequest, key) => void told.push(`within ${key}`),
-      onExceeded: (_, key) => void told.push(`beyond ${key}`),
+      onExceeding: (_: FastifyRequest, key) => void received.push(`within ${key}`),
+      onExceeded: (_, key) => void received.push(`beyond ${key}`),
     })
     await statuses(2)
-    expect(told).toEqual(['within 127.0.0.1', 'beyond 127.0.0.1'])
+    expect(received).toEqual(['within 127.0.0.1', 'beyond 127.0.0.1'])
   })
 
   it('answers with what errorResponseBuilder makes, and never lets a refused request pass for want of it', async () => {

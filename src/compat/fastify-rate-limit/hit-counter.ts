@@ -3,7 +3,7 @@ import { type WindowCount, WindowCounter } from '../../stores/hits/window-counte
 import type { HitParams } from './hit-params.ts'
 import type { FastifyRateLimitStore, RateLimitPluginOptions } from './options.ts'
 
-/** A HitCounter counts the hits of a plugin, or of a route with options of its own. */
+/** Counts the hits of a plugin, or of a route with separate options. */
 export interface HitCounter {
   count(key: string, windowMs: number, most: number): MaybePromise<WindowCount>
   /** Absent where a store of the app's own cannot look without counting. */
@@ -14,13 +14,13 @@ export interface HitCounter {
 
 const DEFAULT_PREFIX = 'fastify-rate-limit-'
 
-/** hitCounter opens what the options name: a store of the app's own, Redis, or memory. */
+/** Opens what the options name: a store of the app's own, Redis, or memory. */
 export function hitCounter(options: RateLimitPluginOptions, params: HitParams): HitCounter {
   if (options.store) return new StoreCounter(new options.store(params))
   return new OwnCounter(options, params, options.nameSpace ?? DEFAULT_PREFIX)
 }
 
-/** OwnCounter counts on the counters of everything else. Each route has its own: in memory as in Redis. */
+/** Counts on the counters of everything else. Each route has its own: in memory as in Redis. */
 class OwnCounter extends WindowCounter implements HitCounter {
   readonly #options: RateLimitPluginOptions
   readonly #prefix: string
@@ -30,7 +30,7 @@ class OwnCounter extends WindowCounter implements HitCounter {
     super({
       prefix,
       beyond: params.continueExceeding ? 'restart' : params.exponentialBackoff ? 'double' : 'keep',
-      // Whoever leaves the connection to us, and does not say what is to happen to errors, gets none.
+      // Users that leave the connection to us and do not set what happens to errors get none.
       onStoreFailure: typeof redis === 'string' && skipOnError === undefined ? 'local' : 'throw',
       ...(redis && { redis }),
       ...(secret !== undefined && { secret }),
@@ -45,13 +45,13 @@ class OwnCounter extends WindowCounter implements HitCounter {
   }
 }
 
-/** routeName tells counters of one Redis apart. What belongs to no route is called by what it allows. */
+/** Returns the name that separates counters of one Redis. What belongs to no route is named after its limit. */
 function routeName({ routeInfo, max, timeWindow }: HitParams): string {
   if (routeInfo?.url !== undefined) return `${routeInfo.method}${routeInfo.url}`
   return [max, timeWindow].map((each) => (typeof each === 'number' ? each : 'function')).join('/')
 }
 
-/** StoreCounter counts in a store of the app's own. */
+/** Counts in a store of the app's own. */
 class StoreCounter implements HitCounter {
   readonly #store: FastifyRateLimitStore
   readonly read: HitCounter['read']

@@ -11,14 +11,14 @@ import type { HitCounter } from './hit-counter.ts'
 import { DEFAULT_MAX, DEFAULT_WINDOW_MS, type HitParams } from './hit-params.ts'
 import { normalizeIP } from './normalize-ip.ts'
 import type { RateLimitState } from './options.ts'
-import { formatTime } from './spelled-time.ts'
+import { formatTime } from './time-text.ts'
 
 type Limited = Extract<RateLimitState, { isAllowed: false }>
 
-/** A Group is what belongs to the key besides: a word that is known, or one that the request's route has. */
+/** What belongs to the key besides: a word that is known, or one that the request's route has. */
 export type Group = string | undefined | ((request: FastifyRequest) => string | undefined)
 
-/** HitLimiter does for one request what @fastify/rate-limit does, at once where nothing needs a promise. */
+/** Does for one request what @fastify/rate-limit does, synchronously where nothing needs a promise. */
 export class HitLimiter {
   readonly #params: HitParams
   readonly #counter: HitCounter
@@ -32,7 +32,7 @@ export class HitLimiter {
     this.#decisions = new HitDecisions(params.observer)
   }
 
-  /** limit sets the fields of an answer, and returns what is to be thrown at the caller: undefined when it may pass. */
+  /** Sets the fields of an answer, and returns what is to be thrown at the caller: undefined when it may pass. */
   limit(request: FastifyRequest, reply: FastifyReply): MaybePromise<object | undefined> {
     const state = this.state(request, true)
     return state instanceof Promise
@@ -40,7 +40,7 @@ export class HitLimiter {
       : this.#act(state, request, reply)
   }
 
-  /** state says how a request stands, and counts it unless it is only to be looked at. */
+  /** Returns how a request stands, and counts it unless it is only to be looked at. */
   state(request: FastifyRequest, isCounted: boolean): MaybePromise<RateLimitState> {
     const { keyGenerator, ipv6Subnet } = this.#params
     if (keyGenerator === undefined) return this.#stateOf(normalizeIP(request.ip, ipv6Subnet), request, isCounted)

@@ -4,7 +4,7 @@ import { observerOf } from '../../engine/decision-event.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { subnetOf } from './normalize-ip.ts'
 import type { errorResponseBuilderContext, RateLimitHook, RateLimitOptions, RateLimitPluginOptions } from './options.ts'
-import { parseTime } from './spelled-time.ts'
+import { parseTime } from './time-text.ts'
 
 /** What fields are called. */
 export interface Labels {
@@ -16,7 +16,7 @@ export interface Labels {
 
 type Amount = number | ((request: FastifyRequest, key: string) => number | Promise<number>)
 
-/** HitParams are options with every default filled in; what stores of the app's own are made with, under these names. */
+/** Options with every default filled in; what stores of the app's own are made with, under these names. */
 export interface HitParams {
   readonly global: boolean
   readonly enableDraftSpec: boolean
@@ -62,7 +62,7 @@ function labelsOf(prefix: string): Labels {
   }
 }
 
-/** hitParams fills in the defaults of @fastify/rate-limit. What makes no sense there counts as not given, and so here. */
+/** Fills in the defaults of @fastify/rate-limit. What makes no sense there counts as not given, and so here. */
 export function hitParams(options: RateLimitPluginOptions): HitParams {
   const labels = options.enableDraftSpec === true ? DRAFT : LEGACY
   const { rateLimit, rateRemaining, rateReset, retryAfter } = labels
@@ -95,7 +95,7 @@ export function hitParams(options: RateLimitPluginOptions): HitParams {
   }
 }
 
-/** routeParams puts a route's options over those of the plugin. */
+/** Merges a route's options over those of the plugin. */
 export function routeParams(params: HitParams, options: RateLimitOptions, routeInfo: object): HitParams {
   const merged = { ...params, ...options, routeInfo } as HitParams & RateLimitOptions
   if (merged.groupId !== undefined) groupOf(merged.groupId)
@@ -138,7 +138,7 @@ function groupOf(value: unknown): string {
   return value
 }
 
-/** refusalError is what refused callers get where nobody says otherwise: the app's handler of errors sends it. */
+/** The default error for refused callers: the app's error handler sends it. */
 function refusalError(_: FastifyRequest, { after, statusCode }: errorResponseBuilderContext): Error {
   return Object.assign(new Error(`Rate limit exceeded, retry in ${after}`), { statusCode })
 }

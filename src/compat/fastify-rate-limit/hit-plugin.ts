@@ -8,7 +8,7 @@ import { type HitParams, hitParams, routeParams } from './hit-params.ts'
 import { checkHitOptions } from './option-forms.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './options.ts'
 
-/** hitPlugin limits the routes of an app by the options of @fastify/rate-limit. */
+/** Limits the routes of an app by the options of @fastify/rate-limit. */
 export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOptions): void {
   checkHitOptions(options)
   const params = hitParams(options)
@@ -49,7 +49,7 @@ export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOpti
   })
 }
 
-/** groupOf asks the route that a request came to. Hooks of a route know theirs: to ask builds an object. */
+/** Asks the route that a request came to. Hooks of a route know theirs: to ask builds an object. */
 function groupOf(request: FastifyRequest): string | undefined {
   const own = request.routeOptions.config?.rateLimit as RateLimitOptions | undefined
   return own?.groupId

@@ -5,8 +5,8 @@ const DEFAULT_BITS = 64
 const COLON = ':'
 
 /**
- * normalizeIP spells whose hits an address's are, as @fastify/rate-limit does: IPv4 as it is, however it was written; of
- * IPv6 the first address of its block. What is no address stays, in lower case.
+ * Returns the key for an address, as @fastify/rate-limit does: IPv4 in canonical form; for IPv6 the first address of
+ * its block. Text that is not an address stays, in lower case.
  */
 export function normalizeIP(ip: string, ipv6Subnet: number = DEFAULT_BITS): string {
   if (!ip.includes(COLON)) return ip.toLowerCase()
@@ -15,7 +15,7 @@ export function normalizeIP(ip: string, ipv6Subnet: number = DEFAULT_BITS): stri
   return formatIp(isV4(address) || ipv6Subnet >= ALL_BITS ? address : maskIp(address, ipv6Subnet))
 }
 
-/** subnetOf fills in what is missing or wrong. */
+/** Fills in what is missing or wrong. */
 export function subnetOf(bits: unknown): number {
   return typeof bits === 'number' && bits >= 0 && bits <= ALL_BITS ? Math.trunc(bits) : DEFAULT_BITS
 }

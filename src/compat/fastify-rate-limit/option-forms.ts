@@ -60,7 +60,7 @@ export const HIT_FORMS: FormsOf<RateLimitPluginOptions> = {
   addHeadersOnExceeding: fields(SHOWN),
 }
 
-/** checkHitOptions holds options of @fastify/rate-limit to their names and values. null is not given, as there. */
+/** Holds options of @fastify/rate-limit to their names and values. null is not given, as there. */
 export function checkHitOptions(options: object): void {
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null))
   checkOtherOptions(given, HIT_FORMS, 'sluice/fastify')

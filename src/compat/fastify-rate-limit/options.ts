@@ -20,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** errorResponseBuilderContext is what `errorResponseBuilder` is told of a refused request. */
+/** What `errorResponseBuilder` receives about a refused request. */
 export interface errorResponseBuilderContext {
   statusCode: number
   /** The caller was refused more often than `ban` allows. */
@@ -32,7 +32,7 @@ export interface errorResponseBuilderContext {
   ttl: number
 }
 
-/** A store of the app's own is made once for the plugin, and its `child` for each route that has options of its own. */
+/** A store of the app is created once for the plugin, and its `child` for each route with separate options. */
 export interface FastifyRateLimitStore {
   incr(
     key: string,
@@ -50,16 +50,16 @@ export interface FastifyRateLimitStore {
   child(routeOptions: RouteOptions & { path: string; prefix: string }): FastifyRateLimitStore
 }
 
-/** FastifyRateLimitOptions is the name that stores for @fastify/rate-limit are written against. */
+/** The name that stores for @fastify/rate-limit are written against. */
 // biome-ignore lint/suspicious/noEmptyInterface: the name that stores of others are written against
 export interface FastifyRateLimitOptions {}
 
-/** FastifyRateLimitStoreCtor is a class of stores, for the option `store`. */
+/** A class of stores, for the option `store`. */
 export interface FastifyRateLimitStoreCtor {
   new (options: FastifyRateLimitOptions): FastifyRateLimitStore
 }
 
-/** CreateRateLimitOptions are the options of `createRateLimit`: those that say how hits are counted. */
+/** The options of `createRateLimit`: those for how hits are counted. */
 export interface CreateRateLimitOptions {
   store?: FastifyRateLimitStoreCtor
   /** Let requests pass that the store failed to count. Default: false. */
@@ -72,19 +72,19 @@ export interface CreateRateLimitOptions {
   allowList?: string[] | ((request: FastifyRequest, key: string) => MaybePromise<boolean>)
   /** Whose hit it is. Default: the address's, or its block's. */
   keyGenerator?: (request: FastifyRequest) => MaybePromise<string | number>
-  /** How many bits of an IPv6 address tell callers apart. Default: 64. */
+  /** How many bits of an IPv6 address identify a caller. Default: 64. */
   ipv6Subnet?: number
-  /** After so many refusals, 403 instead of 429. Default: never. */
+  /** After this many refusals, 403 instead of 429. Default: never. */
   ban?: number
 }
 
-/** RateLimitOptions are the options of @fastify/rate-limit that a route may have of its own. */
+/** The options of @fastify/rate-limit that a route may set. */
 export interface RateLimitOptions extends CreateRateLimitOptions {
   /** Default: `onRequest`. */
   hook?: RateLimitHook
-  /** How many keys are kept in memory at the most. Default: 1,000,000, of 41 bytes each. */
+  /** The maximum number of keys to keep in memory. Default: 1,000,000, of 41 bytes each. */
   cache?: number
-  /** A refused hit begins the window anew. Default: false. */
+  /** A refused hit restarts the window. Default: false. */
   continueExceeding?: boolean
   /** A refused hit doubles the time to wait. Default: false. */
   exponentialBackoff?: boolean
@@ -111,13 +111,13 @@ interface AddHeaders extends AddHeadersOnExceeding {
   'retry-after'?: boolean
 }
 
-/** RateLimitPluginOptions are those of @fastify/rate-limit 11, with the same meaning. */
+/** The options of @fastify/rate-limit 11, with the same meaning. */
 export interface RateLimitPluginOptions extends RateLimitOptions, Observed {
-  /** Whether routes without options of their own are limited. Default: true. */
+  /** Whether routes without separate options are limited. Default: true. */
   global?: boolean
   /** A client of ioredis or redis; or, beyond @fastify/rate-limit, an address as in the plain options. Default: memory. */
   redis?: RedisClient | string
-  /** Spells partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
+  /** Keys the hashes of partitions; the same on every node. Default: SLUICE_SECRET of the environment. */
   secret?: string
   /** What keys in Redis begin with. Default: `fastify-rate-limit-`. */
   nameSpace?: string
@@ -143,5 +143,5 @@ export type RateLimitState =
       isBanned: boolean
     }
 
-/** RateLimitCheck counts a hit of a request, or only looks, and says what is left. */
+/** Counts a hit of a request, or only looks, and returns what remains. */
 export type RateLimitCheck = (request: FastifyRequest, callOptions?: { increment?: boolean }) => Promise<RateLimitState>

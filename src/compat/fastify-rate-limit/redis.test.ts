@@ -109,7 +109,7 @@ describe('sluice/compat/fastify-rate-limit on Redis', () => {
     expect((await skipping.inject('/')).headers['x-ratelimit-remaining']).toBe('2')
   })
 
-  it.each([{}, { exponentialBackoff: true }])('counts by itself while an address does not answer, %o', async (more) => {
+  it.each([{}, { exponentialBackoff: true }])('counts locally while an address does not answer, %o', async (more) => {
     const server = await startRedis()
     closing.push(() => server.stop())
     const app = await serve({ max: 1, timeWindow: 60_000, redis: server.url, nameSpace: randomUUID(), ...more })

@@ -28,7 +28,7 @@ describe('the types of sluice/compat/fastify-rate-limit', () => {
     expectTypeOf(routes).returns.toBeUnknown()
   })
 
-  it('tell a request that is allowed from one that is counted', () => {
+  it('distinguish a request that is allowed from one that is counted', () => {
     const check = (state: own.RateLimitState): number => (state.isAllowed ? 0 : state.remaining)
     expectTypeOf(check).returns.toBeNumber()
   })

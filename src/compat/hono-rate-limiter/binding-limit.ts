@@ -4,7 +4,7 @@ import { defined } from './defined.ts'
 import { sendMessage } from './message.ts'
 import type { CloudflareConfigProps, CloudflareConfigType, HitMiddleware } from './options.ts'
 
-/** bindingLimit makes a middleware that asks a rate limit binding of Cloudflare Workers, as hono-rate-limiter does. */
+/** Makes a middleware that asks a rate limit binding of Cloudflare Workers, as hono-rate-limiter does. */
 export function bindingLimit(given: CloudflareConfigProps): HitMiddleware {
   const options: CloudflareConfigType = {
     message: 'Too many requests, please try again later.',

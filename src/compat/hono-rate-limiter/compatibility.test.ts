@@ -130,7 +130,7 @@ describe('sluice/hono with the options of hono-rate-limiter', () => {
     expect(await statuses(get, '/', '/')).toEqual([200, 429])
   })
 
-  it('tells the context of the hit and of the store', async () => {
+  it('shows the context the hit and the store', async () => {
     let info: RateLimitInfo | undefined
     let left: unknown
     const app = new Hono<{ Variables: Record<string, unknown> }>()
@@ -155,7 +155,7 @@ describe('sluice/hono with the options of hono-rate-limiter', () => {
     expect(left).toEqual({ totalHits: 1, resetTime: new Date(START + 60_000) })
   })
 
-  it('takes hits back that ended as it is told: refused ones are failures', async () => {
+  it('takes back hits that ended as configured: refused ones are failures', async () => {
     const failed = new VisibleStore()
     const get = serve({ limit: 1, store: failed, keyGenerator: () => 'k', skipFailedRequests: true })
     expect(await statuses(get, '/error', '/throw', '/', '/', '/')).toEqual([400, 500, 200, 429, 429])

@@ -22,7 +22,7 @@ import { HitVariable } from './hit-variable.ts'
 import { sendMessage } from './message.ts'
 import type { HitMiddleware, HonoConfigProps, HonoConfigType, Store, WSConfigProps } from './options.ts'
 
-/** hitLimit makes a middleware of hono-rate-limiter's options. */
+/** Makes a middleware of hono-rate-limiter's options. */
 export function hitLimit(given: HonoConfigProps): HitMiddleware {
   const { getConnInfo, identifier, passOnStoreError = false } = given
   const store = given.store ?? storeOf(given)
@@ -57,7 +57,7 @@ export function hitLimit(given: HonoConfigProps): HitMiddleware {
   })
 }
 
-/** storeOf opens the store of those who have none: in memory, or in Redis. */
+/** Opens the default store: in memory, or in Redis. */
 export function storeOf({ redis, secret, log }: Pick<WSConfigProps, 'redis' | 'secret' | 'log'>): Store {
   if (redis === undefined) return new MemoryStore()
   return new CounterStore({
@@ -72,7 +72,7 @@ export function checkStore(store: Store): void {
   if (typeof store?.increment !== 'function') throw new SluiceError('HIT_STORE_INVALID', 'store', got(store))
 }
 
-/** counting returns what of a store a HitGate needs; the rest is ignored. */
+/** Returns what of a store a HitGate needs; the rest is ignored. */
 export function counting(store: Store): HitStore {
   return {
     increment: (key) => andThen(store.increment(key), ({ totalHits, resetTime }) => ({ totalHits, resetTime })),
@@ -89,7 +89,7 @@ interface HitConfig {
   readonly observer: Observer | undefined
 }
 
-/** HitLimiter does for one request what hono-rate-limiter does, at once where nothing needs a promise. */
+/** Does for one request what hono-rate-limiter does, synchronously where nothing needs a promise. */
 class HitLimiter {
   readonly #config: HitConfig
   readonly #options: HonoConfigType
@@ -116,7 +116,7 @@ class HitLimiter {
     })
   }
 
-  /** #count counts a hit. It returns undefined where the store failed and requests are to go on without it. */
+  /** Counts a hit. It returns undefined where the store failed and requests are to go on without it. */
   #count(key: string, c: Context): MaybePromise<Hit | undefined> {
     if (!this.#config.passOnStoreError) return this.#gate.count(key, c)
     try {
@@ -155,7 +155,7 @@ class HitLimiter {
     return sendMessage(c, { ...this.#options, message: body }, contentType)
   }
 
-  /** #setFields sets fields where a handler may still change them. Those of the current form come last: they add up. */
+  /** Sets fields while a handler may still change them. Those of the current form come last: they add up. */
   #setFields(decision: Decision, c: Context): void {
     if (this.#form === false || c.finalized) return
     const { names, values, length } = this.#renderer.render(decision, Date.now())
@@ -164,7 +164,7 @@ class HitLimiter {
     }
   }
 
-  /** #restoreFields sets what was lost because a handler answered with a Response of its own making. */
+  /** Restores fields that were lost because a handler answered with a new Response. */
   #restoreFields(decision: Decision, c: Context): void {
     if (this.#form === false || !c.finalized || isFixed(c.res)) return
     if (this.#form !== 'current' && c.res.headers.has('RateLimit-Policy')) return
@@ -183,7 +183,7 @@ class HitLimiter {
   }
 }
 
-/** policyName names a limit that has no name: `5-in-1m`. */
+/** Names a limit that has no name: `5-in-1m`. */
 export function policyName(limit: number, windowMs: number): string {
   return `${limit}-in-${formatDuration(Math.max(1, Math.ceil(windowMs)))}`
 }
@@ -192,13 +192,13 @@ function setAll(headers: Headers, { names, values, length }: FieldList): void {
   for (let i = 0; i < length; i++) headers.set(names[i], values[i])
 }
 
-/** formOf takes what is true and no other form for draft 6, as hono-rate-limiter does. */
+/** Takes what is true and no other form for draft 6, as hono-rate-limiter does. */
 function formOf({ standardHeaders }: HonoConfigType): FieldForm | false {
   if (!standardHeaders) return false
   return FIELD_FORMS.find((form) => form === standardHeaders) ?? 'draft-6'
 }
 
-/** A TakeBack takes a hit back when its request ended as the options say: once, and only within its own window. */
+/** Takes a hit back when its request ended as the options say: once, and only within its own window. */
 class TakeBack {
   readonly #options: HonoConfigType
   readonly #hit: Hit

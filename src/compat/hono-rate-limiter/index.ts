@@ -29,7 +29,7 @@ export { type RedisClient, RedisStore, type RedisStoreOptions } from './redis-st
 export { type UnstorageInstance, UnstorageStore, type UnstorageStoreOptions } from './unstorage-store.ts'
 export { webSocketLimiter } from './web-socket-limiter.ts'
 
-/** SluiceStore is a store for hono-rate-limiter itself, in memory or in Redis. */
+/** A store for hono-rate-limiter itself, in memory or in Redis. */
 export class SluiceStore extends CounterStore {}
 export type { CounterStoreOptions as SluiceStoreOptions }
 

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import type { CloudflareConfigType } from './options.ts'
 
-/** sendMessage answers a refused request: text as such, an object as JSON. */
+/** Answers a refused request: text as such, an object as JSON. */
 export async function sendMessage(
   c: Context,
   { message, statusCode }: Pick<CloudflareConfigType, 'message' | 'statusCode'>,

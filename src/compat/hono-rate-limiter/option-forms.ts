@@ -74,7 +74,7 @@ export const SOCKET_FORMS: FormsOf<WSConfigProps> = {
   skip: FUNCTION,
 }
 
-/** checkHitOptions holds options of hono-rate-limiter to their names and values. */
+/** Holds options of hono-rate-limiter to their names and values. */
 export function checkHitOptions(options: object, forms: Forms): void {
   checkOtherOptions(options, forms, 'sluice/hono')
 }

@@ -5,10 +5,10 @@ import type { Observed } from '../../engine/decision-event.ts'
 import type { ConnectionOptions } from '../../middleware/hono/options.ts'
 import type { StoreOptions } from '../../stores/open/store-options.ts'
 
-/** Promisify is a value, or a promise of it. */
+/** A value, or a promise of it. */
 export type Promisify<T> = T | Promise<T>
 
-/** ClientRateLimitInfo is what a store knows of a key: its hits, and when they are forgotten. */
+/** What a store knows of a key: its hits, and when they are forgotten. */
 export interface ClientRateLimitInfo {
   totalHits: number
   resetTime?: Date | undefined
@@ -20,7 +20,7 @@ declare module 'hono' {
   }
 }
 
-/** A Store counts hits. Any that was written for hono-rate-limiter or express-rate-limit is one. */
+/** Counts hits. Any that was written for hono-rate-limiter or express-rate-limit is one. */
 export interface Store<E extends Env = Env, P extends string = string, I extends Input = Input> {
   init?: (options: HonoConfigType<E, P, I>) => void
   get?: (key: string) => Promisify<ClientRateLimitInfo | undefined>
@@ -33,12 +33,12 @@ export interface Store<E extends Env = Env, P extends string = string, I extends
   prefix?: string
 }
 
-/** A RateLimit is a rate limit binding of Cloudflare Workers. */
+/** A rate limit binding of Cloudflare Workers. */
 export interface RateLimit {
   limit: (options: { key: string }) => Promisify<{ success: boolean }>
 }
 
-/** RateLimitExceededEventHandler answers a refused request. */
+/** Answers a refused request. */
 export type RateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
   c: Context<E, P, I>,
   next: Next,
@@ -61,14 +61,14 @@ interface AnswerOptions<E extends Env, P extends string, I extends Input> {
   skip: (c: Context<E, P, I>) => Promisify<boolean>
 }
 
-/** CloudflareConfigType is for those who let Cloudflare count. */
+/** For apps in which Cloudflare counts. */
 export interface CloudflareConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends KeyOptions<E, P, I>,
     AnswerOptions<E, P, I> {
   binding: RateLimit | ((c: Context<E, P, I>) => RateLimit)
 }
 
-/** HonoConfigType are the options of hono-rate-limiter, with the same meaning. */
+/** The options of hono-rate-limiter, with the same meaning. */
 export interface HonoConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends KeyOptions<E, P, I>,
     AnswerOptions<E, P, I> {
@@ -78,7 +78,7 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
   limit: number | ((c: Context<E, P, I>) => Promisify<number>)
   /** Send RateLimit and RateLimit-Policy in the form of a draft (`true`: draft-6), or the current one. Default: draft-6. */
   standardHeaders: boolean | 'draft-6' | 'draft-7' | 'draft-8' | 'current'
-  /** Which variable of the context says what is left. Default: `rateLimit`. */
+  /** The variable of the context that shows what remains. Default: `rateLimit`. */
   requestPropertyName: string
   /** Which variable of the context has `getKey` and `resetKey`. Default: `rateLimitStore`. */
   requestStorePropertyName: string
@@ -100,30 +100,30 @@ interface AddedOptions extends Pick<StoreOptions, 'redis' | 'secret' | 'log'>, C
   readonly passOnStoreError?: boolean
 }
 
-/** HonoConfigProps are the options of hono-rate-limiter as they are given: all of them optional, and what this package adds. */
+/** The options of hono-rate-limiter as they are given: all of them optional, and what this package adds. */
 export type HonoConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   HonoConfigType<E, P, I>
 > &
   AddedOptions & { readonly binding?: undefined }
-/** CloudflareConfigProps are the options for those who let Cloudflare count, as they are given. */
+/** The options for apps in which Cloudflare counts, as they are given. */
 export type CloudflareConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   CloudflareConfigType<E, P, I>
 > &
   Pick<CloudflareConfigType<E, P, I>, 'binding'> &
   ConnectionOptions
-/** ConfigType are the options of hono-rate-limiter with all values filled in, as a handler hears of them. */
+/** The options of hono-rate-limiter with all values filled in, as handlers receive them. */
 export type ConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigType<E, P, I>
   | CloudflareConfigType<E, P, I>
-/** ConfigProps are the options of hono-rate-limiter as they are given. */
+/** The options of hono-rate-limiter as they are given. */
 export type ConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigProps<E, P, I>
   | CloudflareConfigProps<E, P, I>
 
-/** WSStatusCode is a code that a WebSocket can be closed with. */
+/** A code that a WebSocket can be closed with. */
 export type WSStatusCode = 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1007 | 1008 | 1009 | 1010
 
-/** WSConfigType are the options for the messages of a WebSocket. */
+/** The options for the messages of a WebSocket. */
 export interface WSConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
   extends Omit<
     HonoConfigType<E, P, I>,
@@ -139,14 +139,14 @@ export interface WSConfigType<E extends Env = Env, P extends string = string, I 
   skip: (event: unknown, ws: WSContext) => Promisify<boolean>
 }
 
-/** WSRateLimitExceededEventHandler hears of a message that is one too many. */
+/** Receives a message above the limit. */
 export type WSRateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
   event: unknown,
   ws: WSContext,
   optionsUsed: WSConfigType<E, P, I>,
 ) => Promisify<void>
 
-/** WSConfigProps are the options for the messages of a WebSocket as they are given: all of them optional. */
+/** The options for the messages of a WebSocket as they are given: all of them optional. */
 export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Partial<
   WSConfigType<E, P, I>
 > &
@@ -160,6 +160,6 @@ export type HitMiddleware<E extends Env = Env, P extends string = string, I exte
 > & {
   /** Forgets the hits of all keys, where the store can: one in memory. */
   resetAll(): Promise<void>
-  /** Lets go of the store. */
+  /** Closes the store. */
   close(): Promise<void>
 }

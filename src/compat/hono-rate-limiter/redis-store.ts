@@ -3,19 +3,19 @@ import { SluiceError } from '../../core/errors.ts'
 import { LUA_TEXTS } from './lua-texts.ts'
 import type { ClientRateLimitInfo, Store } from './options.ts'
 
-/** A RedisClient is what RedisStore needs of a client, and what clients of Redis over HTTP have: @upstash/redis is one. */
+/** What RedisStore needs of a client, and what clients of Redis over HTTP have: @upstash/redis is one. */
 export interface RedisClient {
   scriptLoad: (script: string) => Promise<string>
   evalsha: <TArgs extends unknown[], TData = unknown>(sha1: string, keys: string[], args: TArgs) => Promise<TData>
   del: (key: string) => Promise<number>
 }
 
-/** RedisStoreOptions are those of hono-rate-limiter's RedisStore. */
+/** The options of hono-rate-limiter's RedisStore. */
 export interface RedisStoreOptions {
   client: RedisClient
   /** What keys begin with. Default: `hrl:`. */
   readonly prefix?: string
-  /** Begin the window anew with every hit. Default: false. */
+  /** Restart the window with every hit. Default: false. */
   readonly resetExpiryOnChange?: boolean
 }
 
@@ -23,8 +23,8 @@ const SCRIPT = LUA_TEXTS['hits-1']
 const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
 /**
- * RedisStore counts hits through a client of the app's, under the keys that hono-rate-limiter's RedisStore has. It is for
- * Redis over HTTP; over a socket, the option `redis` does more: batches, deadlines, a failure policy.
+ * Counts hits through a client of the app's, under the keys that hono-rate-limiter's RedisStore has. It is for Redis
+ * over HTTP; over a socket, the option `redis` does more: batches, deadlines, a failure policy.
  */
 export class RedisStore implements Store {
   readonly prefix: string
@@ -68,7 +68,7 @@ export class RedisStore implements Store {
     return { totalHits, resetTime: leftMs < 0 ? undefined : new Date(Date.now() + leftMs) }
   }
 
-  /** #run runs the script. Only a server that does not know it, and so has done nothing, is asked again. */
+  /** Runs the script. Only a server that does not know it, and so has done nothing, is asked again. */
   async #run(keys: string[], args: string[]): Promise<unknown> {
     try {
       return await this.#client.evalsha(SHA, keys, args)

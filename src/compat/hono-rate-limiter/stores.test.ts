@@ -66,7 +66,7 @@ describe.each(stores)('%s', (_name, make) => {
     expect((await store.increment('a')).totalHits).toBe(1)
   })
 
-  it('loses no hit of many at once', async () => {
+  it('loses no hit of many at the same time', async () => {
     const store = made()
     const counts = await Promise.all(Array.from({ length: 50 }, () => store.increment('a')))
     expect(counts.map(({ totalHits }) => totalHits).sort((a, b) => a - b)).toEqual(
@@ -107,7 +107,7 @@ describe('RedisStore', () => {
     expect(await redis.pttl('hrl:key')).toBeGreaterThan(0)
   })
 
-  it('begins the window anew with every hit, if told', async () => {
+  it('restarts the window with every hit, if configured', async () => {
     const store = new RedisStore({ client: clientOf(redis), resetExpiryOnChange: true, prefix: `${randomUUID()}:` })
     store.init({ windowMs: 60_000 })
     await store.increment('key')

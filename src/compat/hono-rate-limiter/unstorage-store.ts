@@ -1,13 +1,13 @@
 import type { ClientRateLimitInfo, Store } from './options.ts'
 
-/** An UnstorageInstance is a storage of `unstorage`, or any other with these three. */
+/** A storage of `unstorage`, or any other with these three. */
 export interface UnstorageInstance {
   get: (key: string) => Promise<unknown>
   set: (key: string, value: string) => Promise<void>
   remove: (key: string) => Promise<void>
 }
 
-/** UnstorageStoreOptions are those of hono-rate-limiter's UnstorageStore. */
+/** The options of hono-rate-limiter's UnstorageStore. */
 export interface UnstorageStoreOptions {
   storage: UnstorageInstance
   /** What keys begin with. Default: `hrl:`. */
@@ -20,13 +20,13 @@ interface Entry {
 }
 
 /**
- * UnstorageStore counts hits in a storage of `unstorage`. Such a storage reads and writes, and counts nothing: here a key's
- * hits of one process wait for each other, so that none is lost; those of two processes may be.
+ * Counts hits in a storage of `unstorage`. Such a storage reads and writes but does not count: here a key's hits of one
+ * process wait for each other, so that none is lost; those of two processes may be.
  */
 export class UnstorageStore implements Store {
   readonly prefix: string
   readonly #storage: UnstorageInstance
-  /** What is under way, by key. */
+  /** Writes in flight, by key. */
   readonly #queues = new Map<string, Promise<unknown>>()
   #windowMs = 60_000
 
@@ -74,7 +74,7 @@ export class UnstorageStore implements Store {
     return done
   }
 
-  /** #read returns the hits of a window that has not ended. */
+  /** Returns the hits of a window that has not ended. */
   async #read(key: string): Promise<Entry | undefined> {
     const found = await this.#storage.get(this.prefix + key)
     const { totalHits, resetTime } = (typeof found === 'string' ? JSON.parse(found) : (found ?? {})) as {

@@ -13,8 +13,8 @@ type Events = (c: Context) => WSEvents | Promise<WSEvents>
 type Message = [event: Parameters<NonNullable<WSEvents['onMessage']>>[0], ws: WSContext, c: Context]
 
 /**
- * webSocketLimiter counts the messages of WebSockets, with hono-rate-limiter's options. It stands between
- * upgradeWebSocket and the events: `upgradeWebSocket(webSocketLimiter({limit: 100})((c) => ({onMessage…})))`.
+ * Counts the messages of WebSockets, with hono-rate-limiter's options. It stands between upgradeWebSocket and the
+ * events: `upgradeWebSocket(webSocketLimiter({limit: 100})((c) => ({onMessage…})))`.
  */
 export function webSocketLimiter<E extends Env = Env, P extends string = string, I extends Input = Input>(
   config: WSConfigProps<E, P, I>,

@@ -40,7 +40,7 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
     expect((await get()).status).toBe(200)
   })
 
-  it('counts 2,500 an hour when told nothing', async () => {
+  it('counts 2,500 an hour by default', async () => {
     const { headers } = await (await serve({}))()
     expect([headers['x-ratelimit-limit'], headers['ratelimit-policy']]).toEqual(['2500', '"2500-in-1h";q=2500;w=3600'])
   })
@@ -81,7 +81,7 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
     expect([await by('friend'), await by('foe'), await by('stranger')]).toEqual([200, 403, 429])
   })
 
-  it('calls the fields as it is told, or sends none', async () => {
+  it('names the fields as configured, or sends none', async () => {
     const headers = { remaining: 'Left', reset: 'Again', total: 'All' }
     const named = await (await serve({ max: 5, headers }))()
     expect([named.headers.left, named.headers.all]).toEqual(['4', '5'])
@@ -93,16 +93,16 @@ describe('sluice/koa with the options of koa-ratelimit', () => {
     expect(Number(silent.headers['retry-after'])).toBeGreaterThan(0)
   })
 
-  it('answers with a message and a status of the app’s, and tells it', async () => {
-    const told: unknown[] = []
+  it('answers with a message and a status of the app, and reports it', async () => {
+    const received: unknown[] = []
     const get = await serve({
       max: 0,
       status: 503,
       errorMessage: { wait: true },
-      onLimited: (ctx) => void told.push(ctx.state.rateLimit),
+      onLimited: (ctx) => void received.push(ctx.state.rateLimit),
     })
     expect(await get()).toMatchObject({ status: 503, body: '{"wait":true}' })
-    expect(told).toEqual([
+    expect(received).toEqual([
       {
         after: 3600,
         headers: expect.objectContaining({ 'X-RateLimit-Limit': '0' }),

@@ -18,7 +18,7 @@ const DEFAULT_DURATION_MS = 3_600_000
 const DEFAULT_MAX = 2_500
 const FORBIDDEN = 403
 
-/** hitLimit makes a middleware of koa-ratelimit's options. */
+/** Makes a middleware of koa-ratelimit's options. */
 export function hitLimit(options: MiddlewareOptions): HitMiddleware {
   checkOtherOptions(options, HIT_FORMS, 'sluice/koa')
   const { duration = DEFAULT_DURATION_MS } = options
@@ -28,7 +28,7 @@ export function hitLimit(options: MiddlewareOptions): HitMiddleware {
   return Object.assign(middleware, { resetAll: async () => hits.store.resetAll(), close: async () => hits.close() })
 }
 
-/** A HitDatabase finds the store: in Redis, in this process, or in a Map of the app's, which may be cleared any time. */
+/** Finds the store: in Redis, in this process, or in a Map of the app's, which may be cleared any time. */
 class HitDatabase {
   readonly #own: CounterStore | undefined
   readonly #map: Map<unknown, unknown> | undefined
@@ -67,12 +67,12 @@ class HitDatabase {
   }
 }
 
-/** sharing returns what a store in Redis may be told besides. */
+/** Returns the other options for a store in Redis. */
 function sharing({ secret, log }: MiddlewareOptions): Pick<CounterStoreOptions, 'secret' | 'log'> {
   return { ...(secret !== undefined && { secret }), ...(log !== undefined && { log }) }
 }
 
-/** HitLimiter does for one request what koa-ratelimit does, at once where nothing needs a promise. */
+/** Does for one request what koa-ratelimit does, synchronously where nothing needs a promise. */
 class HitLimiter {
   readonly #options: MiddlewareOptions
   readonly #gate: HitGate<[Context]>
@@ -114,7 +114,7 @@ class HitLimiter {
     })
   }
 
-  /** #count counts a hit. Those without an id are counted by their address: having none must not lift the limit. */
+  /** Counts a hit. Those without an id are counted by their address: having none must not lift the limit. */
   #count(id: string | undefined, ctx: Context, next: Next): MaybePromise<unknown> {
     return andThen(this.#gate.count(String(id || addressKey(ctx)), ctx), (hit) => {
       const nowMs = Date.now()

@@ -10,7 +10,7 @@ describe('longDuration', () => {
     [3_599_999, '60 minutes'],
     [3_600_000, '1 hour'],
     [172_800_000, '2 days'],
-  ])('spells %i as %s', (ms, text) => {
+  ])('formats %i as %s', (ms, text) => {
     expect(longDuration(ms)).toBe(text)
   })
 })

@@ -5,7 +5,7 @@ const UNITS = [
   [1_000, 'second'],
 ] as const
 
-/** longDuration spells a duration for people, rounded to its largest unit: `2 minutes`, `1 hour`, `250 ms`. */
+/** Formats a duration for people, rounded to its largest unit: `2 minutes`, `1 hour`, `250 ms`. */
 export function longDuration(ms: number): string {
   const [size, unit] = UNITS.find(([each]) => ms >= each) ?? [1, 'ms']
   const count = Math.round(ms / size)

@@ -3,11 +3,11 @@ import type { Observed } from '../../engine/decision-event.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { StoreOptions } from '../../stores/open/store-options.ts'
 
-/** MiddlewareOptions are those of koa-ratelimit 6, with the same meaning, and what a shared store needs. */
+/** The options of koa-ratelimit 6, with the same meaning, and what a shared store needs. */
 export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'>, Observed {
   /** Where hits are counted. Default: `redis` with a client as `db` or with `redis`, otherwise `memory`. */
   readonly driver?: 'memory' | 'redis'
-  /** A client of `redis` or `ioredis`; or a Map, which then holds the counters: clearing it forgets everybody. */
+  /** A client of `redis` or `ioredis`; or a Map, which then holds the counters: clearing it resets every key. */
   readonly db?: Map<unknown, unknown> | Exclude<StoreOptions['redis'], string | undefined>
   /** The address of a Redis, instead of `db`. */
   readonly redis?: StoreOptions['redis']
@@ -15,11 +15,11 @@ export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'>,
   readonly duration?: number
   /** How many hits that much time has. Default: 2,500. */
   readonly max?: number
-  /** Whose hit it is; `false` for nobody's, which is not counted. Default: the client's address. */
+  /** The key of a hit; `false` for one that is not counted. Default: the client's address. */
   readonly id?: (ctx: Context) => MaybePromise<string | false | undefined>
   /** What the keys in Redis begin with. Default: `limit`. */
   readonly namespace?: string
-  /** What the fields are called. Default: X-RateLimit-*; only then RateLimit and RateLimit-Policy are sent beside them. */
+  /** The names of the fields. Default: X-RateLimit-*; only then RateLimit and RateLimit-Policy are sent as well. */
   readonly headers?: { readonly remaining?: string; readonly reset?: string; readonly total?: string }
   /** Send no fields but Retry-After. Default: false. */
   readonly disableHeader?: boolean
@@ -33,7 +33,7 @@ export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'>,
   readonly whitelist?: (ctx: Context) => MaybePromise<boolean>
   /** Requests that get a 403. Default: none. */
   readonly blacklist?: (ctx: Context) => MaybePromise<boolean>
-  /** Told of every refusal, when it is ready and not sent. */
+  /** Called for every refusal, before it is sent. */
   readonly onLimited?: (ctx: Context) => void
 }
 
@@ -41,6 +41,6 @@ export interface MiddlewareOptions extends Pick<StoreOptions, 'secret' | 'log'>,
 export type HitMiddleware = Middleware & {
   /** Forgets the hits of all keys. Only a store in memory can. */
   resetAll(): Promise<void>
-  /** Lets go of the store. */
+  /** Closes the store. */
   close(): Promise<void>
 }

@@ -29,7 +29,7 @@ describe('SluiceStorage in memory', () => {
     expectTypeOf(storage).toExtend<ThrottlerStorage>()
   })
 
-  it('blocks whoever has too many, for as long as a block lasts', async () => {
+  it('blocks a caller that has too many, for as long as a block lasts', async () => {
     expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(1, 10, false, 0))
     wait(1_500)
     expect(await hit('a', 10_000, 2, 3_000)).toEqual(record(2, 9, false, 0))
@@ -91,7 +91,7 @@ describe('SluiceStorage on Redis', () => {
     await Promise.all([one.onApplicationShutdown(), two.onApplicationShutdown()])
   })
 
-  it('answers as it is told to while Redis is away', async () => {
+  it('answers as configured while Redis is unavailable', async () => {
     const server = await startRedis()
     await server.stop()
     const ask = async (onStoreFailure: 'open' | 'closed' | 'local' | 'throw') => {

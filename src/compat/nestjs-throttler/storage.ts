@@ -40,12 +40,12 @@ export interface ThrottlerStorageRecord {
 export const STORAGE_FORMS: FormsOf<StorageOptions> = HIT_STORE_FORMS
 
 const CLOSED_SECONDS = 1
-/** For the spelling of keys alone: what is counted, and how, the script says. */
+/** Only for encoding keys: the script defines what is counted, and how. */
 const RULE = hitRule(compileLimit({ limit: 1, window: 1 }), { onStoreFailure: 'open', timeoutMs: 0 })
 
 /**
- * SluiceStorage is a storage for @nestjs/throttler, in memory or in Redis. Each hit is forgotten by itself after its ttl,
- * as in the storage that comes with it; with limits above 10,000, all of them with the window.
+ * A storage for @nestjs/throttler, in memory or in Redis. Each hit expires separately after its ttl, as in the default
+ * storage; with limits above 10,000, all of them expire with the window.
  */
 export class SluiceStorage implements ThrottlerStorage {
   readonly #open: OpenStore
@@ -79,7 +79,7 @@ export class SluiceStorage implements ThrottlerStorage {
     }
   }
 
-  /** onApplicationShutdown lets go of the store; Nest calls it. */
+  /** Closes the store; Nest calls it. */
   async onApplicationShutdown(): Promise<void> {
     await this.#open.close()
   }
@@ -87,9 +87,9 @@ export class SluiceStorage implements ThrottlerStorage {
   async #count(redis: RedisStore, key: string, name: string, throttling: Throttling): Promise<Throttled> {
     const { prefix = 'throttler', timeoutMs = 50 } = this.#options
     const { ttlMs, limit, blockMs, isLog } = throttling
-    const spelled = this.#open.keys.spell(`${prefix}:${name}`, RULE, [{ key: 'key', value: key }])
+    const encoded = this.#open.keys.encode(`${prefix}:${name}`, RULE, [{ key: 'key', value: key }])
     const args = ['', ttlMs, limit, blockMs, isLog ? 'log' : 'count']
-    const [hits, windowLeftMs, isBlocked, blockLeftMs] = await redis.run('throttle', spelled, args, timeoutMs)
+    const [hits, windowLeftMs, isBlocked, blockLeftMs] = await redis.run('throttle', encoded, args, timeoutMs)
     return { hits, windowLeftMs, isBlocked: isBlocked === 1, blockLeftMs }
   }
 }

@@ -23,20 +23,20 @@ import { type NestResponse, setFields } from '../../middleware/nest/http-exchang
 import { throttlingOf } from '../../stores/hits/throttle-counter.ts'
 
 /**
- * SluiceThrottlerGuard takes the place of ThrottlerGuard: same options, same decorators, same methods to override. Beside
- * that guard's fields it sends the current ones, `RateLimit` and `RateLimit-Policy`, of all throttlers that applied; a
- * refusal says `Retry-After`, whatever its throttler is called; and a storage that fails lets requests pass, with a word
- * in the log, instead of failing them.
+ * Replaces ThrottlerGuard: same options, same decorators, same methods to override. In addition to that guard's fields
+ * it sends the current ones, `RateLimit` and `RateLimit-Policy`, of all throttlers that applied; a refusal has
+ * `Retry-After`, whatever the name of its throttler; and a storage that fails lets requests pass, with a line in the
+ * log, instead of failing them.
  */
 export class SluiceThrottlerGuard extends baseGuard() {
   readonly #renderer = new FieldRenderer({ legacy: false })
   readonly #decisions = new HitDecisions({
     decided: (charges, decision, ms) => this.observer?.decided(charges, decision, ms),
   })
-  /** Hears of every decision. Default: nobody. */
+  /** Receives every decision. Default: none. */
   protected observer: Observer | undefined
 
-  /** onModuleInit reads the options, and says what is wrong with them. */
+  /** Reads the options, and says what is wrong with them. */
   override async onModuleInit(): Promise<void> {
     const { options } = this as unknown as { readonly options: Throttler.ThrottlerModuleOptions }
     const isList = Array.isArray(options)
@@ -76,7 +76,7 @@ export class SluiceThrottlerGuard extends baseGuard() {
 
   #setHeaders(res: Response, name: string, limit: number, decision: Decision, record: Record): void {
     const suffix = name === 'default' ? '' : `-${name}`
-    // Responses that are not of HTTP have no fields beyond those that the guard has always set.
+    // Responses other than HTTP have no fields beyond those that the guard has always set.
     const isHttp = typeof res.getHeader === 'function'
     if (isHttp) {
       setFields(res as unknown as NestResponse, this.#renderer.render(decision, Date.now()), decision)
@@ -131,7 +131,7 @@ export const MODULE_FORMS: FormsOf<Exclude<Throttler.ThrottlerModuleOptions, rea
 type Record = Awaited<ReturnType<Throttler.ThrottlerStorage['increment']>>
 type Response = ReturnType<Throttler.ThrottlerGuard['getRequestResponse']>['res']
 
-/** baseGuard is that of @nestjs/throttler, where it is installed: everything else here works without it. */
+/** Returns that of @nestjs/throttler, where it is installed: everything else here works without it. */
 function baseGuard(): typeof Throttler.ThrottlerGuard {
   try {
     return (createRequire(import.meta.url)('@nestjs/throttler') as typeof Throttler).ThrottlerGuard

@@ -39,7 +39,7 @@ describe.each(PLATFORMS)('sluice/nest for @nestjs/throttler on %s', (_, platform
     })
   })
 
-  it('tells of several throttlers, the tightest first', async () => {
+  it('reports several throttlers, the tightest first', async () => {
     const { get } = await serve({ throttlers: [minute(5), minute(2, 'short')], storage: new SluiceStorage() })
     const { headers } = await get()
     expect(headers).toMatchObject({ 'x-ratelimit-limit': '5', 'x-ratelimit-limit-short': '2' })

@@ -2,7 +2,7 @@ import type { HitLog } from './hit-log.ts'
 import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
-/** An EvaluateNumbers evaluates a counter whose state is a time and two numbers. One that was never used has at = NEVER. */
+/** Evaluates a counter whose state is a time and two numbers. One that was never used has at = NEVER. */
 export type EvaluateNumbers = (
   at: number,
   first: number,
@@ -13,10 +13,10 @@ export type EvaluateNumbers = (
   out: Outcome,
 ) => void
 
-/** An EvaluateLog evaluates a counter whose state is a list of records. */
+/** Evaluates a counter whose state is a list of records. */
 export type EvaluateLog = (log: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome) => void
 
-/** An AlgorithmRecord is all that the rest of the code knows of an algorithm. */
+/** All that the rest of the code knows of an algorithm. */
 export interface AlgorithmRecord {
   /** Its letter in the shape of a limit, and so in the keys of a shared store and in its scripts. */
   readonly letter: string
@@ -26,7 +26,7 @@ export interface AlgorithmRecord {
   readonly logLetter: string | undefined
   /** How many numbers the state of a counter is: a time, a time and a number, a time and two counts. 0: always a log. */
   readonly stateNumbers: 0 | 1 | 2 | 3
-  /** Whether its budget can be spent elsewhere: lent in slices, or counted in several places at once. */
+  /** Whether its budget can be spent elsewhere: lent in slices, or counted in several places at the same time. */
   readonly isLeasable: boolean
   /** True where it counts permits, which are held and given back, and not hits. */
   readonly holdsPermits: boolean
@@ -43,12 +43,12 @@ export interface AlgorithmRecord {
   readonly evaluateLog: EvaluateLog
 }
 
-/** noNumbers is the evaluateNumbers of an algorithm that keeps a log. */
+/** Returns the evaluateNumbers of an algorithm that keeps a log. */
 export const noNumbers: EvaluateNumbers = () => {
   throw new TypeError('the algorithm keeps a log, not numbers')
 }
 
-/** noLog is the evaluateLog of an algorithm that keeps numbers. */
+/** Returns the evaluateLog of an algorithm that keeps numbers. */
 export const noLog: EvaluateLog = () => {
   throw new TypeError('the algorithm keeps numbers, not a log')
 }

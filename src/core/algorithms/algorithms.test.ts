@@ -8,7 +8,7 @@ const limitOf = (algorithm: Algorithm, more: Partial<LimitOptions> = {}) =>
   compileLimit({ algorithm, limit: 10, ...(algorithm === 'concurrency' ? {} : { window: '1m' }), ...more })
 
 /** No script and no key tells counters apart that have the same letter. */
-it('every algorithm and variant has a letter of its own', () => {
+it('every algorithm and variant has its own letter', () => {
   const letters = Object.values(ALGORITHMS).flatMap(({ letter, anchoredLetter }) =>
     [letter, anchoredLetter ?? []].flat(),
   )

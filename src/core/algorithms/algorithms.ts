@@ -17,10 +17,10 @@ const RECORDS = {
   concurrency: CONCURRENCY,
 } satisfies Record<string, AlgorithmRecord>
 
-/** Algorithm is the name of a way to count: docs/algorithms.md helps to choose. */
+/** The name of a way to count: docs/algorithms.md helps to choose. */
 export type Algorithm = keyof typeof RECORDS
 
-/** ALGORITHMS is every algorithm by its name: the one list of them. A limit carries the record of its own. */
+/** Every algorithm by name. A limit holds the record of its algorithm. */
 export const ALGORITHMS: Readonly<Record<Algorithm, AlgorithmRecord>> = RECORDS
 
 export const ALGORITHM_NAMES = Object.keys(ALGORITHMS) as readonly Algorithm[]

@@ -5,7 +5,7 @@ import { type CounterState, step } from '../step.ts'
 import { REGRESSIONS } from './regressions.suite.ts'
 import type { Cost, Schedule, Wait } from './schedule.suite.ts'
 
-/** A Request is one resolved move: what came when, what it found, what it got, what it left. */
+/** One resolved move: what came when, what it found, what it got, what it left. */
 export interface Request {
   readonly nowMs: number
   readonly cost: number
@@ -17,7 +17,7 @@ export interface Request {
 /** Time ends at the year 2100: up to there, every algorithm's arithmetic is exact. */
 export const YEAR_2100_MS = 4_102_444_800_000
 
-/** play sends a schedule through step, one request at a time. */
+/** Sends a schedule through step, one request at a time. */
 export function* play(limit: Limit, schedule: Schedule): Generator<Request> {
   let nowMs = schedule.startMs
   let state: CounterState | undefined
@@ -120,7 +120,7 @@ const calendar = fc.record({
 const counter = (algorithm: Algorithm): Options =>
   fc.record({ algorithm: fc.constant(algorithm), limit: counts, window: windows, countDenied })
 
-/** bucket yields limits whose burst differs from the limit half of the time, and whose arithmetic fits. */
+/** Yields limits whose burst differs from the limit half of the time, and whose arithmetic fits. */
 export function bucket(algorithm: 'token_bucket' | 'gcra' | 'leaky_bucket'): Options {
   const burst = fc.oneof(fc.integer({ min: 1, max: 20 }), counts)
   const options = { algorithm: fc.constant(algorithm), limit: counts, window: windows, countDenied }
@@ -136,7 +136,7 @@ function compiles(options: LimitOptions): boolean {
   }
 }
 
-/** KINDS are the seven algorithms, with the variants (calendars, anchors, sub-windows) that have state of their own. */
+/** The seven algorithms, with the variants (calendars, anchors, sub-windows) that have state of their own. */
 export const KINDS = {
   fixed_window: counter('fixed_window'),
   'fixed_window on a calendar': fc.record({
@@ -172,8 +172,8 @@ export type Kind = keyof typeof KINDS
 export const KIND_NAMES = Object.keys(KINDS) as Kind[]
 
 /**
- * holds checks a claim for limits of one kind and schedules of one temper: the cases that failed once, then random
- * ones. A failure prints its seed and path; its shrunk case belongs into regressions.suite.ts.
+ * Checks a claim for limits of one kind and schedules of one temper: the cases that failed once, then random ones. A
+ * failure prints its seed and path; its shrunk case belongs into regressions.suite.ts.
  */
 export function holds(
   kind: Kind,

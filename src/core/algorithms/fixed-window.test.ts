@@ -100,7 +100,7 @@ describe('fixed_window on a calendar', () => {
   const at = (text: string): number => Date.parse(text)
   const HOUR_MS = 3_600_000
 
-  it('starts anew with the month of its zone', () => {
+  it('restarts with the month of its zone', () => {
     expectRows(twoPerMonth, [
       [at('2026-02-28T22:00:00Z'), 2, 'allowed', 0, HOUR_MS],
       [at('2026-02-28T22:59:59.999Z'), 1, 'refused', 0, 1, 1],

@@ -3,8 +3,9 @@ import { askedBy, chargedOf, type LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * fixedWindow counts hits in windows that follow each other, aligned to 1970, to the calendar of a time zone, or (when
- * anchored) to the first hit after the last window. State: the window's start and its count. Around a boundary it admits up to twice the limit; that is the price of one count.
+ * Counts hits in windows that follow each other, aligned to 1970, to the calendar of a time zone, or (when anchored) to
+ * the first hit after the last window. State: the window's start and its count. Around a boundary it admits up to twice
+ * the limit; that is the price of one count.
  *
  * A clock that went back keeps the count in a window that starts now.
  */
@@ -47,13 +48,13 @@ export function fixedWindow(
   out.second = 0
 }
 
-/** startOf returns where the window begins whose first hit comes now. */
+/** Returns where the window begins whose first hit comes now. */
 function startOf(limit: LimitNumbers, nowMs: number): number {
   if (limit.isAnchored) return nowMs
   return limit.calendar ? limit.calendar.windowAt(nowMs).startMs : nowMs - (nowMs % limit.windowMs)
 }
 
-/** endOf returns the end of the window that starts at `start`; one that does not start on the grid lasts as long. */
+/** Returns the end of the window that starts at `start`; one that does not start on the grid lasts as long. */
 function endOf(start: number, limit: LimitNumbers): number {
   if (limit.calendar === undefined) return start + limit.windowMs
   const window = limit.calendar.windowAt(start)

@@ -5,7 +5,7 @@ import { expectRows } from './table.suite.ts'
 const tenPerSecond: LimitOptions = { algorithm: 'gcra', limit: 10, window: '1s', burst: 4 }
 
 describe('gcra', () => {
-  it('admits the burst at once, then one hit each emission interval', () => {
+  it('admits the burst immediately, then one hit each emission interval', () => {
     expectRows(tenPerSecond, [
       [0, 1, 'allowed', 3, 100],
       [0, 3, 'allowed', 0, 400],

@@ -3,14 +3,15 @@ import { askedBy, type LimitNumbers } from './limit-numbers.ts'
 import { NEVER, type Outcome } from './outcome.ts'
 
 /**
- * gcra polices exactly as a token bucket does, on one number: the theoretical arrival time (TAT), the moment at which
- * the bucket would be full again. It counts in whole units (see core/pace.ts); the state is the TAT in milliseconds, which
- * means the same whatever the limit becomes. Times before the year 2100 stay below 2^51 units, and so survive the
- * conversion: rounding gives the units back exactly.
+ * Polices exactly like a token bucket, but on one number: the theoretical arrival time (TAT), the moment at which the
+ * bucket would be full again. Counts in whole units (see core/pace.ts); the state is the TAT in milliseconds, which
+ * keeps its meaning when the limit changes. Times before the year 2100 stay below 2^51 units and so survive the
+ * conversion: rounding restores the units exactly.
  *
- * One number cannot tell that the clock went back, but a TAT further away than an empty bucket's can only come from
- * that, and is cut down to it: nothing is handed out, and nobody waits longer than for an empty bucket. While the bucket is in
- * debt (countDenied, late charges; one full bucket at the most), the state is the TAT with a minus, and may be as far as that.
+ * One number cannot show that the clock went back, but a TAT further away than that of an empty bucket can only come
+ * from that, and is cut to it: no budget is handed out, and no caller waits longer than for an empty bucket. While the
+ * bucket is in debt (countDenied, late charges; at most one full bucket), the state is the negated TAT and may be that
+ * far away.
  */
 export function gcra(tatMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   const full = limit.fullUnits
@@ -50,7 +51,7 @@ function isOwing(tatMs: number): boolean {
   return tatMs < 0 && tatMs !== NEVER
 }
 
-/** timeOf returns the TAT of a state, which has a minus while the bucket is in debt. */
+/** Returns the TAT of a state, which has a minus while the bucket is in debt. */
 export function timeOf(tatMs: number): number {
   return isOwing(tatMs) ? -tatMs : tatMs
 }
@@ -59,9 +60,9 @@ const YEAR_2100_MS = 4_102_444_800_000
 const MAX_UNITS_PER_MS = 512
 
 /**
- * maxUnitsPerMs returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus
- * two full buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a
- * time in units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
+ * Returns the finest pace of a bucket on one number (a time), such that times before the year 2100 plus two full
+ * buckets stay below 2^51 units: 512, and less only for buckets that take over 4 years to fill. Below 2^51, a time in
+ * units survives being divided and multiplied by the pace: each step is off by less than a quarter of a unit.
  */
 export function maxUnitsPerMs(fillMs: number): number {
   return Math.max(1, Math.min(MAX_UNITS_PER_MS, Math.floor(2 ** 51 / (YEAR_2100_MS + 2 * fillMs))))

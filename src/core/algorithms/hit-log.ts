@@ -1,9 +1,9 @@
 /**
- * A HitLog reads the records of one counter, oldest first. `rewind` goes before the first record, `next` to the
- * following one. Hits of the same time may share a record; `hits` is how many it stands for.
+ * Reads the records of one counter, oldest first. `rewind` goes before the first record, `next` to the following one.
+ * Hits of the same time may share a record; `hits` is how many it stands for.
  */
 export interface HitLog {
-  /** All hits on record, those that have left the window included. */
+  /** All hits on record, including those that have left the window. */
   readonly totalHits: number
   /** The time of the newest record. Asked only when there is one. */
   readonly newestMs: number

@@ -5,7 +5,7 @@ import { expectRows } from './table.suite.ts'
 const tenPerSecond: LimitOptions = { algorithm: 'leaky_bucket', limit: 10, window: '1s', burst: 3 }
 
 describe('leaky_bucket', () => {
-  it('lets the first hit go at once, and delays those behind it by one interval each', () => {
+  it('lets the first hit go immediately, and delays those behind it by one interval each', () => {
     expectRows(tenPerSecond, [
       [0, 1, 'allowed', 2, 100],
       [0, 1, 'allowed', 1, 200, 100],

@@ -4,9 +4,9 @@ import type { LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * leakyBucket lets hits out one by one at the limit's pace. A hit that finds others before it is admitted with the
- * `delayMs` after which its turn comes; one that finds the bucket full (`burst` hits, the one leaving now included) is
- * refused. State: one number, the moment at which the bucket runs dry: GCRA's arithmetic, read as a queue.
+ * Lets hits out one by one at the limit's pace. A hit that finds others before it is admitted with the `delayMs` after
+ * which its turn comes; one that finds the bucket full (`burst` hits, the one leaving now included) is refused. State:
+ * one number, the moment at which the bucket runs dry: GCRA's arithmetic, read as a queue.
  */
 export function leakyBucket(dryAtMs: number, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   gcra(dryAtMs, limit, nowMs, cost, out)

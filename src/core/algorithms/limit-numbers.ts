@@ -1,13 +1,13 @@
-/** MAX_COUNT is the largest limit, cost and count: 32 bits. */
+/** The largest limit, cost and count: 32 bits. */
 export const MAX_COUNT = 4_294_967_295
 
-/** TOO_MUCH is what a cost above MAX_COUNT is taken for where it is not an error: more than any limit admits. */
+/** What a cost above MAX_COUNT is taken for where it is not an error: more than any limit admits. */
 export const TOO_MUCH = 2 ** 33
 
-/** LimitNumbers is the part of a limit that the algorithms compute with. */
+/** The part of a limit that the algorithms compute with. */
 export interface LimitNumbers {
   readonly max: number
-  /** The window; for `concurrency` the time after which a permit ends by itself; with a calendar the longest window. */
+  /** The window; for `concurrency` the time after which a permit expires; with a calendar the longest window. */
   readonly windowMs: number
   /** The largest cost that can ever be admitted: the burst of a bucket, the limit of everything else. */
   readonly capacity: number
@@ -27,17 +27,17 @@ export interface LimitNumbers {
   readonly maxUsed: number
 }
 
-/** askedBy returns the cost that has to fit: a look, which costs 0, asks whether the next hit does. */
+/** Returns the cost that has to fit: a look, which costs 0, asks whether the next hit does. */
 export function askedBy(cost: number): number {
   return cost === 0 ? 1 : cost
 }
 
-/** chargedOf returns how much of a refused cost is charged to a counter that has used so much. */
+/** Returns how much of a refused cost is charged to a counter that has used so much. */
 export function chargedOf(cost: number, used: number, { maxUsed }: LimitNumbers): number {
   return Math.max(0, Math.min(cost, maxUsed - used))
 }
 
-/** CalendarWindows finds the window [startMs, endMs) that a time falls into. */
+/** Finds the window [startMs, endMs) that a time falls into. */
 export interface CalendarWindows {
   windowAt(nowMs: number): { readonly startMs: number; readonly endMs: number }
 }

@@ -3,10 +3,10 @@ import type { Limit } from '../limit.ts'
 import { type CounterState, step } from '../step.ts'
 import type { Request } from './arbitraries.suite.ts'
 
-/** Admitted is [timeMs, hits] of each admission, in the order they came. */
+/** [timeMs, hits] of each admission, in the order they came. */
 export type Admitted = readonly (readonly [timeMs: number, hits: number])[]
 
-/** mostWithin returns the most hits that any span of spanMs milliseconds holds: the sliding log, by brute force. */
+/** Returns the most hits that any span of spanMs milliseconds holds: the sliding log, by brute force. */
 export function mostWithin(admitted: Admitted, spanMs: number): number {
   let [most, sum, oldest] = [0, 0, 0]
   for (const [timeMs, hits] of admitted) {
@@ -18,8 +18,8 @@ export function mostWithin(admitted: Admitted, spanMs: number): number {
 }
 
 /**
- * admittedOf lists what was admitted, each at the way that the clock has gone forward until then. For a clock that is
- * never set back that is the time since the first request; steps back do not count as time that passes.
+ * Lists what was admitted, each at the way that the clock has gone forward until then. For a clock that is never set
+ * back that is the time since the first request; steps back do not count as time that passes.
  */
 export function admittedOf(requests: Iterable<Request>): Admitted {
   const admitted: [number, number][] = []
@@ -32,7 +32,7 @@ export function admittedOf(requests: Iterable<Request>): Admitted {
   return admitted
 }
 
-/** admit sends single hits at the given times and lists those that were admitted. */
+/** Sends single hits at the given times and lists those that were admitted. */
 export function admit(limit: Limit, timesMs: Iterable<number>): Admitted {
   const admitted: [number, number][] = []
   let state: CounterState | undefined
@@ -44,7 +44,7 @@ export function admit(limit: Limit, timesMs: Iterable<number>): Admitted {
   return admitted
 }
 
-/** mostAdmittedWithin is the bound that each algorithm promises for any span of up to one window. */
+/** Returns the bound that each algorithm promises for any span of up to one window. */
 export function mostAdmittedWithin(limit: Limit, spanMs: number): number {
   switch (limit.algorithm) {
     case 'sliding_window':
@@ -59,7 +59,7 @@ export function mostAdmittedWithin(limit: Limit, spanMs: number): number {
   }
 }
 
-/** expectBounded compares what was admitted with the bound, over spans from 1 ms to a whole window. */
+/** Compares what was admitted with the bound, over spans from 1 ms to a whole window. */
 export function expectBounded(limit: Limit, admitted: Admitted, extra = 0): void {
   const windowMs = limit.calendar ? MIN_MS[limit.calendar.unit] : limit.windowMs
   for (const share of [0, 0.1, 0.5, 0.9, 1]) {
@@ -71,7 +71,7 @@ export function expectBounded(limit: Limit, admitted: Admitted, extra = 0): void
 const HOUR_MS = 3_600_000
 const MIN_MS = { day: 22 * HOUR_MS, week: 166 * HOUR_MS, month: 670 * HOUR_MS, year: 8758 * HOUR_MS }
 
-/** seededRandom returns numbers in [0, 1), the same ones for the same seed (mulberry32). */
+/** Returns numbers in [0, 1), the same ones for the same seed (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed
   return () => {
@@ -82,7 +82,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** poisson yields the times of arrivals that come at random, `load` times the limit on average. */
+/** Yields the times of arrivals that come at random, `load` times the limit on average. */
 export function* poisson(limit: Limit, load: number, windows: number, seed: number): Generator<number> {
   const random = seededRandom(seed)
   const meanGapMs = limit.windowMs / (limit.max * load)

@@ -1,7 +1,7 @@
 /**
- * An Outcome holds what one evaluation found: the verdict's fields and the counter's next state. Algorithms are pure
- * functions of (state, limit, now, cost) that write their whole result into the Outcome they are handed and touch
- * nothing else. Handing it in, instead of returning a new object, is what keeps a decision free of allocation.
+ * Holds what one evaluation found: the verdict's fields and the counter's next state. Algorithms are pure functions of
+ * (state, limit, now, cost) that write their whole result into the Outcome they are handed and touch nothing else.
+ * Handing it in, instead of returning a new object, is what keeps a decision free of allocation.
  */
 export class Outcome {
   /** True when the cost fits. A cost of 0 looks: true when one more hit would fit. A cost below 0 always fits. */
@@ -37,5 +37,5 @@ export class Outcome {
   pop = 0
 }
 
-/** NEVER is the time of a counter that has never been used. */
+/** The time of a counter that has never been used. */
 export const NEVER = Number.NEGATIVE_INFINITY

@@ -1,7 +1,7 @@
 import type { LimitOptions } from '../limit.ts'
 import type { Schedule } from './schedule.suite.ts'
 
-/** REGRESSIONS are the shrunk cases with which properties failed once. Every property of a kind runs them first. */
+/** The shrunk cases with which properties failed once. Every property of a kind runs them first. */
 export const REGRESSIONS: Readonly<Record<string, [LimitOptions, Schedule][]>> = {
   // A counter emptied by a refund after the clock went back kept its window off the grid.
   fixed_window: [

@@ -5,10 +5,10 @@
  */
 export type Wait = readonly ['ms' | 'share' | 'edge' | 'part' | 'retry' | 'back', number]
 
-/** A Cost is a number of hits, a share of the capacity, or what still fits plus or minus one. */
+/** A number of hits, a share of the capacity, or what still fits plus or minus one. */
 export type Cost = readonly ['hits' | 'share' | 'left', number]
 
-/** A Schedule is the requests of one caller to one counter. */
+/** The requests of one caller to one counter. */
 export interface Schedule {
   readonly startMs: number
   readonly moves: readonly (readonly [Wait, Cost])[]

@@ -4,8 +4,8 @@ import { askedBy, chargedOf, type LimitNumbers } from './limit-numbers.ts'
 import type { Outcome } from './outcome.ts'
 
 /**
- * slidingLog admits when the hits recorded in the last `windowMs`, plus the cost, are at most the limit: exact, at the
- * price of a record for each distinct time. A hit at t counts until t + windowMs, that moment excluded.
+ * Admits when the hits recorded in the last `windowMs`, plus the cost, are at most the limit: exact, at the price of a
+ * record for each distinct time. A hit at t counts until t + windowMs, that moment excluded.
  *
  * With a quantum above 1 ms (sub-windows) a hit is recorded at the end of its quantum, so that it counts a little too
  * long, never too short: no window ever holds more than the limit. A clock that went back moves later records to now.
@@ -42,8 +42,8 @@ export function slidingLog(log: HitLog, limit: LimitNumbers, nowMs: number, cost
 }
 
 /**
- * dropWhile marks the oldest records to be dropped: those at or before untilMs, as long as `atLeast` hits stay. It
- * returns how many hits stay.
+ * Marks the oldest records to be dropped: those at or before untilMs, as long as `atLeast` hits stay. It returns how
+ * many hits stay.
  */
 function dropWhile(log: HitLog, untilMs: number, atLeast: number, out: Outcome): number {
   let hits = log.totalHits
@@ -56,13 +56,13 @@ function dropWhile(log: HitLog, untilMs: number, atLeast: number, out: Outcome):
   return hits
 }
 
-/** lastLeaves returns the time of the newest record that stays. */
+/** Returns the time of the newest record that stays. */
 function lastLeaves(log: HitLog, hits: number, out: Outcome): number {
   if (out.push > 0) return out.latestMs
   return out.pop > 0 ? leavesAt(log, hits, out) : Math.min(log.newestMs, out.latestMs)
 }
 
-/** leavesAt returns the time of the record with which the oldest `hits` hits that stay are gone. */
+/** Returns the time of the record with which the oldest `hits` hits that stay are gone. */
 function leavesAt(log: HitLog, hits: number, out: Outcome): number {
   let position = 0
   log.rewind()

@@ -49,7 +49,7 @@ describe('sliding_window', () => {
     ])
   })
 
-  it('makes nobody who used up one hit a minute wait for longer than a minute', () => {
+  it('makes no one who used up one hit a minute wait for longer than a minute', () => {
     expectRows({ limit: 1, window: '1m' }, [
       [1_000, 1, 'allowed', 0, 59_000],
       [1_000, 1, 'refused', 0, 59_000, 59_000],

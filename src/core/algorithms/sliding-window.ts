@@ -4,16 +4,16 @@ import type { Outcome } from './outcome.ts'
 import { slidingLog } from './sliding-log.ts'
 
 /**
- * slidingWindow admits when ⌊previous × overlap⌋ + current + cost ≤ limit, where overlap is the share of the previous
- * window that the trailing window still covers. Times are whole milliseconds and the trailing window is (now − W, now], so
- * that in the first millisecond of a window one of the previous has left already: overlap is (W − 1 − elapsed) / W. Then
- * whoever keeps to the rate is never refused. State: the window's start, the counts of the previous and the current
- * window. All comparisons are between whole numbers (both sides times the window), exact where limit × windowMs is
- * below 2^53; above, what is reported and what is admitted still agree to the millisecond and the hit.
+ * Admits when ⌊previous × overlap⌋ + current + cost ≤ limit, where overlap is the share of the previous window that the
+ * trailing window still covers. Times are whole milliseconds and the trailing window is (now − W, now], so in the first
+ * millisecond of a window one of the previous has already left: overlap is (W − 1 − elapsed) / W. A caller that keeps
+ * to the rate is therefore never refused. State: the window's start, the counts of the previous and the current window.
+ * All comparisons are between whole numbers (both sides times the window), exact while limit × windowMs is below 2^53;
+ * above, what is reported and what is admitted still agree to the millisecond and the hit.
  *
- * A clock that went back keeps its counts: the window starts again in the next millisecond, until when the previous one
- * counts whole. So nothing is handed out, and nobody waits longer than for a window about to begin. An unused counter
- * starts on the grid again.
+ * A clock that goes back keeps its counts: the window restarts in the next millisecond, until when the previous one
+ * counts in full. So no budget is handed out, and no caller waits longer than for a window about to begin. An unused
+ * counter restarts on the grid.
  */
 export function slidingWindow(
   start: number,
@@ -65,7 +65,7 @@ export function slidingWindow(
   out.second = current
 }
 
-/** roomFor returns the largest whole cost that fits now. */
+/** Returns the largest whole cost that fits now. */
 function roomFor(previous: number, current: number, leftMs: number, limit: LimitNumbers): number {
   if (previous === 0) return current < limit.max ? limit.max - current : 0
   const weight = previous * (leftMs - 1)
@@ -77,14 +77,14 @@ function roomFor(previous: number, current: number, leftMs: number, limit: Limit
   return Math.max(room, 0)
 }
 
-/** waitMs returns after how long the cost fits: in this window as the previous one fades, or else in the next. */
+/** Returns after how long the cost fits: in this window as the previous one fades, or else in the next. */
 function waitMs(previous: number, current: number, leftMs: number, limit: LimitNumbers, cost: number): number {
   const free = limit.max - current - cost
   if (free >= 0) return leftMs - fadedTo(previous, free, limit.windowMs)
   return leftMs + limit.windowMs - fadedTo(current, limit.max - cost, limit.windowMs)
 }
 
-/** fadedTo returns the longest rest of a window, in ms, at which `count` hits of the window before weigh below `free` + 1. */
+/** Returns the longest rest of a window, in ms, at which `count` hits of the window before weigh below `free` + 1. */
 function fadedTo(count: number, free: number, windowMs: number): number {
   if (count <= free + 1) return windowMs
   const room = (free + 1) * windowMs

@@ -4,8 +4,8 @@ import { compileLimit, type LimitOptions } from '../limit.ts'
 import { type CounterState, step } from '../step.ts'
 
 /**
- * A Row is one request and its whole verdict. `extra` is what the kind adds: the retryAfterMs of a refusal, the maxCost
- * of an impossible cost, the delayMs of an admission (left out when 0).
+ * One request and its whole verdict. `extra` is what the kind adds: the retryAfterMs of a refusal, the maxCost of an
+ * impossible cost, the delayMs of an admission (left out when 0).
  */
 export type Row = readonly [
   atMs: number,
@@ -16,7 +16,7 @@ export type Row = readonly [
   extra?: number,
 ]
 
-/** expectRows sends the requests of a table through one counter and compares every field of every verdict. */
+/** Sends the requests of a table through one counter and compares every field of every verdict. */
 export function expectRows(options: LimitOptions, rows: readonly Row[]): void {
   const limit = compileLimit(options)
   let state: CounterState | undefined

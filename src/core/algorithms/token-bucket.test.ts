@@ -71,7 +71,7 @@ describe('token_bucket', () => {
     ])
   })
 
-  it('owes one bucket at the most after the burst is lowered', () => {
+  it('owes at most one bucket after the burst is lowered', () => {
     const [wide, narrow] = [100, 10].map((burst) => compileLimit({ ...hundredPerMinute, burst }))
     const { state } = step(undefined, wide, 0, 100)
     expect(step(state, narrow, 0, 1).verdict).toMatchObject({

@@ -3,13 +3,13 @@ import { askedBy, type LimitNumbers } from './limit-numbers.ts'
 import { NEVER, type Outcome } from './outcome.ts'
 
 /**
- * tokenBucket takes a hit's units from a bucket that refills lazily at the limit's pace and holds `burst` hits. State:
- * the time of the last refill and the hits in use. With countDenied, and by late charges, it goes into debt, at most
- * one full bucket of it.
+ * Takes a hit's units from a bucket that refills lazily at the limit's pace and holds `burst` hits. State: the time of
+ * the last refill and the hits in use. With countDenied, and by late charges, it goes into debt, at most one full
+ * bucket of it.
  *
- * Units are whole numbers (see core/pace.ts) and belong to one pace; the state must outlive a change of the limit, so it
- * is kept in hits. A number of units below 2^51, divided by the units of a hit and multiplied again, is off by less than
- * half a unit, so that rounding gives it back exactly.
+ * Units are whole numbers (see core/pace.ts) and belong to one pace; the state must outlive a change of the limit, so
+ * it is kept in hits. A number of units below 2^51, divided by the units of a hit and multiplied again, is off by less
+ * than half a unit, so that rounding gives it back exactly.
  *
  * A clock that went back refills nothing and counts on from now.
  */

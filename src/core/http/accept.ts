@@ -3,8 +3,8 @@ const JSON_TYPE = 'application/json'
 const MAX_CHARACTERS = 2_048
 
 /**
- * prefersProblem says whether a client asks for application/problem+json (RFC 9110, section 12.5.1): it names the type,
- * does not exclude it, and likes plain JSON no better. A client that takes anything gets plain JSON.
+ * Returns whether a client asks for application/problem+json (RFC 9110, section 12.5.1): it names the type, does not
+ * exclude it, and likes plain JSON no better. A client that takes anything gets plain JSON.
  */
 export function prefersProblem(accept: string | undefined): boolean {
   if (accept === undefined || accept.length > MAX_CHARACTERS) return false
@@ -20,7 +20,7 @@ export function prefersProblem(accept: string | undefined): boolean {
   return problem > 0 && problem >= json
 }
 
-/** qualityOf reads `q=0.5`: 1 without any, and 0 for what is no number from 0 to 1. */
+/** Reads `q=0.5`: 1 without any, and 0 for what is no number from 0 to 1. */
 function qualityOf(parameters: readonly string[]): number {
   const found = parameters.find((parameter) => parameter.startsWith('q='))
   if (found === undefined) return 1
@@ -41,8 +41,8 @@ const FORMS: readonly (readonly [form: AnswerForm, type: string, isNamedOnly: bo
 const MAX_RANGES = 32
 
 /**
- * preferredForm returns the form that a client likes best (RFC 9110, section 12.5.1): the most specific range decides about
- * each. problem+json is for those who name it. JSON, where a client takes anything or nothing of these.
+ * Returns the form that a client prefers (RFC 9110, section 12.5.1): the most specific range decides for each.
+ * problem+json is only for clients that name it; JSON is the answer for clients that accept anything or none of these.
  */
 export function preferredForm(accept: string | undefined): AnswerForm {
   if (accept === undefined || accept === '' || accept.length > MAX_CHARACTERS) return 'json'

@@ -43,7 +43,7 @@ describe('decisionJson', () => {
     })
   })
 
-  it('says of a rule that nobody asked nothing but its limit', () => {
+  it('shows only the limit of a rule that was not asked', () => {
     const unasked = verdictBy('b', { ...allowed(0), unasked: true }, 1)
     expect(asRead(combine([verdictBy('a', refused(1_000)), unasked]))).toMatchObject({
       verdicts: [{ rule: 'a' }, { rule: 'b', descriptor: 1, kind: 'unasked', limit: 10 }],

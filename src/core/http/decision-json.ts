@@ -1,7 +1,7 @@
 import type { Decision, RuleVerdict } from '../combine.ts'
 import { LOAD_SHED } from './refusal.ts'
 
-/** decisionJson spells a decision for HTTP clients: what was decided, by which rule, and what every rule said. */
+/** Formats a decision for HTTP clients: what was decided, by which rule, and the answer of every rule. */
 export function decisionJson(decision: Decision): object {
   const { allowed, retryAfterMs, delayMs, tightest } = decision
   return {

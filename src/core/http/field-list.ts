@@ -1,6 +1,6 @@
 /**
- * A FieldList holds the fields of one answer, in order. It is filled again for every answer: whoever gets one reads it at
- * once, and keeps nothing of it.
+ * Holds the fields of one answer, in order. It is reused for every answer: read it immediately and keep no reference to
+ * it.
  */
 export class FieldList {
   readonly names: string[] = []

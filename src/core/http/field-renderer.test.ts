@@ -19,7 +19,7 @@ const two = combine([
 ])
 
 describe('FieldRenderer', () => {
-  it('spells draft 6', () => {
+  it('formats draft 6', () => {
     expect(render({ standard: 'draft-6', legacy: false }, two)).toEqual({
       'RateLimit-Policy': '10;w=60, 100;w=86400',
       'RateLimit-Limit': '10',
@@ -28,14 +28,14 @@ describe('FieldRenderer', () => {
     })
   })
 
-  it('spells draft 7', () => {
+  it('formats draft 7', () => {
     expect(render({ standard: 'draft-7', legacy: false }, two)).toEqual({
       'RateLimit-Policy': '10;w=60, 100;w=86400',
       RateLimit: 'limit=10, remaining=2, reset=42',
     })
   })
 
-  it('spells draft 8, with a partition key', () => {
+  it('formats draft 8, with a partition key', () => {
     expect(render({ standard: 'draft-8', legacy: false }, two, 'a2V5')).toEqual({
       'RateLimit-Policy': '"minute"; q=10; w=60; pk=:a2V5:, "day"; q=100; w=86400; pk=:a2V5:',
       RateLimit: '"minute"; r=2; t=42, "day"; r=98; t=3600',

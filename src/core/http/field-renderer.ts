@@ -19,8 +19,8 @@ export interface FieldSettings {
   /** Retry-After on a refusal. Default: true. */
   readonly retryAfter?: boolean
   /**
-   * Sluice-Fallback, where rules decided without the store. Default: false, because it tells strangers when limits are weaker than they
-   * should be.
+   * Sluice-Fallback, where rules decided without the store. Default: false, because it shows strangers when limits are
+   * weaker than they should be.
    */
   readonly fallback?: boolean
   /** From 0 up to 1, for rules with `retry_after_jitter`. Default: no jitter. */
@@ -28,8 +28,8 @@ export interface FieldSettings {
 }
 
 /**
- * FieldRenderer renders decisions as fields. The policies that applied are listed, the tightest first. Shadow rules are
- * not: they are nobody's business but the operator's. Nor are rules without a limit.
+ * Renders decisions as fields. Lists the policies that applied, the tightest first, without shadow rules, which concern
+ * only the operator, and rules without a limit.
  */
 export class FieldRenderer {
   readonly #standard: FieldForm | false
@@ -40,7 +40,7 @@ export class FieldRenderer {
   readonly #fields = new FieldList()
   readonly #applied: RuleVerdict[] = []
   #rule: Rule | undefined
-  #spelled: Spelling | undefined
+  #rendered: RenderedName | undefined
   #refused: Decision | undefined
   #retryAfterSeconds: number | undefined
 
@@ -52,12 +52,12 @@ export class FieldRenderer {
     this.#random = settings.random ?? (() => 0)
   }
 
-  /** render returns the fields of a decision, in a list that the next call fills again. `partitionKey` is base64. */
+  /** Returns the fields of a decision, in a list that the next call fills again. `partitionKey` is base64. */
   render(decision: Decision, nowMs: number, partitionKey?: string): FieldList {
     const fields = this.#fields
     fields.clear()
     const { tightest } = decision
-    // Who is blocked, or shed, has no budget to be told about.
+    // A caller that is blocked or shed has no budget to report.
     if (tightest !== undefined && tightest.verdict.block === undefined && tightest.verdict.shed === undefined)
       this.#addBudget(decision, tightest, nowMs, partitionKey)
     if (this.#fallback) this.#addFallback(decision)
@@ -90,13 +90,13 @@ export class FieldRenderer {
   }
 
   #addCurrent(decision: Decision, tightest: RuleVerdict, remaining: string): void {
-    const { name, policy } = this.#spelling(tightest.rule)
+    const { name, policy } = this.#nameOf(tightest.rule)
     let policies = policy
     let budgets = `${name};r=${remaining};t=${secondsUntilMore(tightest)}`
     if (decision.verdicts.length > 1) {
       const applied = listed(decision.verdicts, tightest, this.#applied)
       for (let i = 1; i < applied.length; i++) {
-        policies += `, ${spellingOf(applied[i].rule).policy}`
+        policies += `, ${renderedNameOf(applied[i].rule).policy}`
         budgets += `, ${budgetOf(applied[i])}`
       }
     }
@@ -104,16 +104,16 @@ export class FieldRenderer {
     this.#fields.add('RateLimit', budgets)
   }
 
-  /** #spelling remembers the latest rule: most often, there is only one. */
-  #spelling(rule: Rule): Spelling {
-    if (this.#rule !== rule || this.#spelled === undefined) {
+  /** Remembers the latest rule: most often there is only one. */
+  #nameOf(rule: Rule): RenderedName {
+    if (this.#rule !== rule || this.#rendered === undefined) {
       this.#rule = rule
-      this.#spelled = spellingOf(rule)
+      this.#rendered = renderedNameOf(rule)
     }
-    return this.#spelled
+    return this.#rendered
   }
 
-  /** #addDraft renders the forms of older drafts, as express-rate-limit spells them. */
+  /** Renders the forms of older drafts, as express-rate-limit writes them. */
   #addDraft(draft: FieldForm, decision: Decision, tightest: RuleVerdict, partitionKey: string | undefined): void {
     const fields = this.#fields
     const applied = [...listed(decision.verdicts, tightest, this.#applied)]
@@ -142,8 +142,8 @@ const MAX_FIELD_CHARACTERS = 1_600
 const MAX_PARAMETER_CHARACTERS = 40
 
 /**
- * listed fills `applied` with one verdict for each name, its tightest: a name that stands twice in a field is ambiguous.
- * What would make the field too long is left out; some forty rules with short names fit.
+ * Fills `applied` with one verdict for each name, its tightest: a name that stands twice in a field is ambiguous. What
+ * would make the field too long is left out; some forty rules with short names fit.
  */
 function listed(
   verdicts: readonly RuleVerdict[],
@@ -156,8 +156,8 @@ function listed(
   let room = MAX_FIELD_CHARACTERS - charactersOf(tightest)
   for (const each of verdicts) {
     if (each === tightest || each.rule.shadow || each.rule.unlimited || each.verdict.unasked === true) continue
-    const { name } = spellingOf(each.rule)
-    const seen = applied.findIndex(({ rule }) => spellingOf(rule).name === name)
+    const { name } = renderedNameOf(each.rule)
+    const seen = applied.findIndex(({ rule }) => renderedNameOf(rule).name === name)
     if (seen > 0 && isTighter(each.verdict, applied[seen].verdict)) applied[seen] = each
     if (seen >= 0 || room < charactersOf(each)) continue
     room -= charactersOf(each)
@@ -166,29 +166,29 @@ function listed(
   return applied
 }
 
-/** charactersOf is how long a rule's member of a field may become. */
+/** Returns how long a rule's member of a field may become. */
 function charactersOf({ rule }: RuleVerdict): number {
-  return spellingOf(rule).name.length + MAX_PARAMETER_CHARACTERS
+  return renderedNameOf(rule).name.length + MAX_PARAMETER_CHARACTERS
 }
 
-/** A Spelling is what a rule is called in fields: its name in quotes, and its member of RateLimit-Policy. */
-interface Spelling {
+/** What a rule is called in fields: its name in quotes, and its member of RateLimit-Policy. */
+interface RenderedName {
   readonly name: string
   readonly policy: string
 }
 
 /** Rules are frozen, and a policy is the same in every response. */
-const spellings = new WeakMap<Rule, Spelling>()
+const renderedNames = new WeakMap<Rule, RenderedName>()
 
-function spellingOf(rule: Rule): Spelling {
-  const known = spellings.get(rule)
+function renderedNameOf(rule: Rule): RenderedName {
+  const known = renderedNames.get(rule)
   if (known !== undefined) return known
-  const spelling = { name: `"${plainName(rule.name)}"`, policy: policyOf(rule, ';') }
-  spellings.set(rule, spelling)
-  return spelling
+  const rendered = { name: `"${plainName(rule.name)}"`, policy: policyOf(rule, ';') }
+  renderedNames.set(rule, rendered)
+  return rendered
 }
 
-/** policyOf spells a rule as a member of RateLimit-Policy: `"name";q=100;w=60`. */
+/** Formats a rule as a member of RateLimit-Policy: `"name";q=100;w=60`. */
 function policyOf(rule: Rule, separator: string): string {
   const { max: limit, calendar, windowMs } = rule.limit
   const member = `"${plainName(rule.name)}"${separator}q=${limit}`
@@ -197,7 +197,7 @@ function policyOf(rule: Rule, separator: string): string {
   return calendar || isOnce(rule.limit) ? member : `${member}${separator}w=${wholeSeconds(windowMs)}`
 }
 
-/** oldPolicyOf spells a rule as in drafts 6 and 7: `100;w=60`. */
+/** Formats a rule as in drafts 6 and 7: `100;w=60`. */
 function oldPolicyOf({ limit: { max: limit, windowMs } }: Rule): string {
   return `${limit};w=${wholeSeconds(windowMs)}`
 }
@@ -206,16 +206,16 @@ function wholeSeconds(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1000))
 }
 
-/** budgetOf spells a verdict as a member of RateLimit: `"name";r=47;t=42`, t being when there is more. */
+/** Formats a verdict as a member of RateLimit: `"name";r=47;t=42`, t being when more budget is available. */
 function budgetOf(each: RuleVerdict, separator = ';'): string {
-  return `${spellingOf(each.rule).name}${separator}r=${each.verdict.remaining}${separator}t=${secondsUntilMore(each)}`
+  return `${renderedNameOf(each.rule).name}${separator}r=${each.verdict.remaining}${separator}t=${secondsUntilMore(each)}`
 }
 
 function secondsUntilMore(each: RuleVerdict): number {
   return Math.ceil(untilMoreMs(each) / 1000)
 }
 
-/** untilMoreMs is when a refused caller may come again, and until the reset for everybody else. */
+/** Returns when a refused caller may retry; for any other caller, the time until the reset. */
 function untilMoreMs({ verdict }: RuleVerdict): number {
   return verdict.kind === 'refused' ? verdict.retryAfterMs : verdict.resetAfterMs
 }

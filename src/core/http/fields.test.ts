@@ -27,7 +27,7 @@ describe('rateLimitFields', () => {
     ])
   })
 
-  it('leaves out a rule that nobody asked', () => {
+  it('leaves out a rule that was not asked', () => {
     const unasked = verdictBy('unknown', { ...allowed(0), unasked: true })
     expect(members(render(verdictBy('per-user', refused(1_000)), unasked).RateLimit).map(([name]) => name)).toEqual([
       'per-user',
@@ -133,10 +133,10 @@ describe('rateLimitFields', () => {
     ['a line break, which would start another field', 'a\r\nSet-Cookie: b', '"a%0D%0ASet-Cookie: b"'],
     ['letters beyond ASCII', 'größe', '"gr%C3%B6%C3%9Fe"'],
     ['what looks like parameters and members', 'a";q=1, "b', '"a%22;q=1, %22b"'],
-  ])('escapes %s in a name', (_, name, spelled) => {
+  ])('escapes %s in a name', (_, name, encoded) => {
     expect(render(verdictBy(name, allowed(1)))).toMatchObject({
-      'RateLimit-Policy': `${spelled};q=10;w=60`,
-      RateLimit: `${spelled};r=1;t=60`,
+      'RateLimit-Policy': `${encoded};q=10;w=60`,
+      RateLimit: `${encoded};r=1;t=60`,
     })
   })
 

@@ -7,9 +7,9 @@ export type Field = readonly [name: string, value: string]
 const renderer = new FieldRenderer({ fallback: true })
 
 /**
- * rateLimitFields renders a decision: RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers), the legacy
- * X-RateLimit-* beside them, Retry-After on a refusal, and Sluice-Fallback where rules decided without the store: who asks for a decision
- * is no stranger. `random` spreads the Retry-After of rules with a jitter.
+ * Renders a decision: RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers), the legacy X-RateLimit-*,
+ * Retry-After on a refusal, and Sluice-Fallback where rules decided without the store: the caller of this function is
+ * trusted to see it. `random` spreads the Retry-After of rules with a jitter.
  */
 export function rateLimitFields(decision: Decision, nowMs: number, random?: () => number): Field[] {
   const { names, values, length } = (random === undefined ? renderer : jittering(random)).render(decision, nowMs)

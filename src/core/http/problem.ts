@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts'
 
-/** A Problem is an error as application/problem+json (RFC 9457). `code` is Sluice's own, from its registry. */
+/** An error as application/problem+json (RFC 9457). `code` is Sluice's own, from its registry. */
 export interface Problem {
   readonly type: string
   readonly title: string
@@ -9,7 +9,7 @@ export interface Problem {
   readonly code?: ErrorCode
 }
 
-/** problem describes a request that could not be served. */
+/** Describes a request that could not be served. */
 export function problem(status: number, title: string, detail: string, code?: ErrorCode): Problem {
   return { type: 'about:blank', title, status, detail, ...(code !== undefined && { code }) }
 }

@@ -34,7 +34,7 @@ describe('refusalOf', () => {
     ['a window', { limit: 1, window: 5_400_000 }, '90m'],
     ['a calendar', { limit: 1, algorithm: 'fixed_window', calendar: { unit: 'month' } }, '1 month'],
     ['places', { limit: 1, algorithm: 'concurrency' }, undefined],
-  ])('spells %s', (_, limit, window) => {
+  ])('formats %s', (_, limit, window) => {
     const { body } = refusalOf(combine([verdictBy(ruleNamed('r', limit), refused(1_000))]), 1)
     expect(JSON.parse(body).error.window).toBe(window)
   })
@@ -95,7 +95,7 @@ describe('refusalOf', () => {
     })
   })
 
-  it('is a 503 where the store is away and the rule says closed', () => {
+  it('is a 503 where the store is unavailable and the rule says closed', () => {
     const decision = combine([verdictBy('r', { ...refused(1_000), fallback: 'closed' })])
     expect(refusalOf(decision, 1).status).toBe(503)
     expect(JSON.parse(refusalOf(decision, 1).body).error.code).toBe('UNAVAILABLE')

@@ -19,7 +19,7 @@ export interface RefusedRequest {
   readonly scope?: string | undefined
 }
 
-/** A Refusal is the answer to a request that was refused, apart from the rate limit fields. */
+/** The answer to a request that was refused, apart from the rate limit fields. */
 export interface Refusal {
   readonly status: number
   readonly contentType: string
@@ -32,9 +32,9 @@ const NO_FIELDS: readonly Field[] = Object.freeze([])
 const MAX_PATH_CHARACTERS = 256
 
 /**
- * refusalOf renders a refused decision: what the rule's `response` says; application/problem+json (RFC 9457) to a client
- * that asks for it; or else the error as JSON. A refusal because the store is away (`on_store_failure: closed`), or that no
- * rule gave, is a 503: the caller has done nothing wrong. `retryAfter` is what Retry-After says.
+ * Renders a refused decision: the rule's `response` if it has one; application/problem+json (RFC 9457) for a client
+ * that asks for it; otherwise the error as JSON. A refusal because the store is unavailable (`on_store_failure:
+ * closed`), or that no rule caused, is a 503: the caller did nothing wrong. `retryAfter` is the value of Retry-After.
  */
 export function refusalOf(decision: Decision, retryAfter: number | undefined, request: RefusedRequest = {}): Refusal {
   const { tightest } = decision
@@ -65,7 +65,7 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   return { status, contentType: 'application/json', body: JSON.stringify({ error }), headers }
 }
 
-/** LOAD_SHED tells clients that they did nothing wrong, and may come back. */
+/** Tells clients that they did nothing wrong and may retry. */
 export const LOAD_SHED = 'LOAD_SHED'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'
@@ -78,7 +78,7 @@ const REDUCED_CAPACITY = {
   title: 'Request cannot be satisfied due to temporary server capacity constraints',
 }
 
-/** A Stated is a refusal that no rule gave: what is full, for instance. */
+/** A refusal that no rule gave: what is full, for instance. */
 export interface Stated {
   readonly status: number
   readonly code: string
@@ -87,7 +87,7 @@ export interface Stated {
   readonly retryAfter?: number | undefined
 }
 
-/** statedRefusal renders a refusal that no rule gave, in the form that a client likes best. */
+/** Renders a refusal that no rule gave, in the form that a client likes best. */
 export function statedRefusal({ status, code, message, retryAfter }: Stated, accept: string | undefined): Refusal {
   const form = preferredForm(accept)
   const [headers, wait] = [NO_FIELDS, retryAfter !== undefined && { retry_after: retryAfter }]
@@ -108,7 +108,7 @@ const TITLES: ReadonlyMap<number, string> = new Map([
   [503, 'Service Unavailable'],
 ])
 
-/** pageOf is a refusal for people. What a client sent is in the message, so it is escaped. */
+/** Returns a refusal for people. What a client sent is in the message, so it is escaped. */
 function pageOf(status: number, message: string): string {
   const title = `${status} ${TITLES.get(status) ?? 'Refused'}`
   return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>${title}</title></head><body><h1>${title}</h1><p>${escapeHtml(message)}</p></body></html>\n`
@@ -126,7 +126,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ESCAPES.get(character) as string)
 }
 
-/** customBody takes the type from the rule's headers, or from the looks of the body. */
+/** Takes the type from the rule's headers, or from the looks of the body. */
 function customBody({ headers }: RuleResponse, body: string): Pick<Refusal, 'contentType' | 'body'> {
   const given = headers.find(([name]) => name.toLowerCase() === 'content-type')
   if (given !== undefined) return { contentType: given[1], body }
@@ -145,7 +145,7 @@ function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undef
     if (verdict.maxCost === 0) return `Requests are blocked${what}.`
     return `A cost above ${verdict.maxCost} is never admitted${what}, however long one waits.`
   }
-  if (tightest !== undefined && holdsPermits(tightest.rule.limit)) return `Too many requests at once${what}.${wait}`
+  if (tightest !== undefined && holdsPermits(tightest.rule.limit)) return `Too many concurrent requests${what}.${wait}`
   return `Rate limit exceeded${what}.${wait}`
 }
 
@@ -162,7 +162,7 @@ function windowOf({ limit }: Rule): { readonly window?: string } {
   return { window: calendar ? `1 ${calendar.unit}` : formatDuration(windowMs) }
 }
 
-/** violated names the policies that refuse, as RateLimit-Policy does. */
+/** Names the policies that refuse, as RateLimit-Policy does. */
 function violated({ verdicts }: Decision): readonly string[] {
   const refusing = verdicts.filter(({ rule, verdict }) => !rule.shadow && !rule.unlimited && !verdict.allowed)
   return [...new Set(refusing.map(({ rule }) => plainName(rule.name)))]

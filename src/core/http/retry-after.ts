@@ -1,9 +1,8 @@
 import type { Decision } from '../combine.ts'
 
 /**
- * retryAfterSeconds is what Retry-After says: whole seconds, never 0 on a refusal, never before the request would be
- * admitted, absent where waiting never helps. A rule's jitter comes on top, so that those who were refused together do
- * not come back together.
+ * Returns the value of Retry-After: whole seconds, never 0 on a refusal, never before the request would be admitted,
+ * absent where waiting never helps. A rule's jitter is added, so that callers refused together do not return together.
  */
 export function retryAfterSeconds(decision: Decision, random: () => number = none): number | undefined {
   const { retryAfterMs, tightest } = decision

@@ -13,7 +13,7 @@ describe('readApiKeys', () => {
     expect(readAll({ query: 'key' }, headers, '/?key=k3&key=&key=k1&key=k4#key')).toEqual(['k1', 'k2', 'k3', 'k4'])
   })
 
-  it('takes none of more than eight: nobody has so many', () => {
+  it('takes none of more than eight: no one has so many', () => {
     const query = (count: number): string => `/?${Array.from({ length: count }, (_, i) => `key=${i}`).join('&')}`
     expect(readAll({ query: 'key' }, {}, query(8))).toHaveLength(8)
     expect(readAll({ query: 'key' }, {}, query(9))).toEqual([])

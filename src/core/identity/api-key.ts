@@ -16,8 +16,8 @@ const NO_KEYS: readonly string[] = []
 export type ReadHeader = (name: string) => string | undefined
 
 /**
- * readApiKeys returns the API keys of a request, each once: a client may send several, and nobody knows here which of them
- * the app goes by. What is too long or has control characters is no key. Of more than eight, none counts.
+ * Returns the API keys of a request, each once: a client may send several, and which one the app uses is not known
+ * here. A value that is too long or has control characters is not a key. With more than eight, none counts.
  */
 export function readApiKeys(options: ApiKeyOptions, header: ReadHeader, url: string): readonly string[] {
   const { header: name = 'x-api-key', bearer = true, query } = options
@@ -33,7 +33,7 @@ export function readApiKeys(options: ApiKeyOptions, header: ReadHeader, url: str
   return keys.size > MAX_KEYS ? NO_KEYS : ([...keys] as string[])
 }
 
-/** readBearer returns the token of `Authorization: Bearer …` (RFC 6750), or undefined. */
+/** Returns the token of `Authorization: Bearer …` (RFC 6750), or undefined. */
 export function readBearer(authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.length < 8) return undefined
   if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined

@@ -1,9 +1,9 @@
 const MAX_CHARACTERS = 8_192
 
 /**
- * forwardedFor reads the `for` of every element of a Forwarded field (RFC 7239), in order; undefined where an element has
- * none. A field that is malformed, or longer than 8 KiB, yields an empty list: a quote that a client left open would
- * otherwise swallow what the proxies behind it added.
+ * Reads the `for` of every element of a Forwarded field (RFC 7239), in order; undefined where an element has none. A
+ * field that is malformed, or longer than 8 KiB, yields an empty list: a quote that a client left open would otherwise
+ * swallow what the proxies behind it added.
  */
 export function forwardedFor(field: string): readonly (string | undefined)[] {
   if (field.length > MAX_CHARACTERS) return []
@@ -31,7 +31,7 @@ class FieldReader {
     return this.#at === this.#text.length
   }
 
-  /** element reads `for=…;proto=…`, and the spaces around it. */
+  /** Reads `for=…;proto=…`, and the spaces around it. */
   element(): { readonly node: string | undefined } | typeof MALFORMED {
     let node: string | undefined
     do {
@@ -42,7 +42,7 @@ class FieldReader {
       const value = this.#text[this.#at] === '"' ? this.#quoted() : this.#token()
       if (value === undefined || value === '') return MALFORMED
       if (name.toLowerCase() === 'for') {
-        // Said twice, nobody can know which one is meant.
+        // Given twice, it is ambiguous.
         if (node !== undefined) return MALFORMED
         node = value
       }
@@ -67,7 +67,7 @@ class FieldReader {
     return this.#text.slice(start, this.#at)
   }
 
-  /** #quoted reads a quoted string, or returns undefined when it does not end. */
+  /** Reads a quoted string, or returns undefined when it does not end. */
   #quoted(): string | undefined {
     let value = ''
     for (this.#at++; this.#at < this.#text.length; this.#at++) {

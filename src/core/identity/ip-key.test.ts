@@ -17,7 +17,7 @@ describe('ipKey', () => {
     ['an address in brackets', '[2001:db8::1]', '2001:db8::/64'],
     ['an address in brackets with a port', '[2001:db8::1]:443', '2001:db8::/64'],
     ['an obfuscated port', '203.0.113.7:_x.Y-9', '203.0.113.7'],
-  ])('spells %s', (_, text, key) => {
+  ])('formats %s', (_, text, key) => {
     expect(ipKey(text)).toBe(key)
   })
 

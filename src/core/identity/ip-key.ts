@@ -1,24 +1,24 @@
 import { formatIp, type IpAddress, isV4, maskIp, parseIp } from './ip.ts'
 
 export interface IpKeyOptions {
-  /** How many bits of an IPv6 address tell callers apart. Default: 64, what one customer usually has at the least. */
+  /** How many bits of an IPv6 address identify a caller. Default: 64, the least that one customer usually has. */
   readonly ipv6Prefix?: number
-  /** How many bits of an IPv4 address tell callers apart. Default: 32. */
+  /** How many bits of an IPv4 address identify a caller. Default: 32. */
   readonly ipv4Prefix?: number
 }
 
 /**
- * ipKey spells whose budget an address counts against: an IPv4 address as it is, however it was written; of an IPv6
- * address its block, as in `2001:db8::/64`. Whoever has one address of a block has all of them. It returns undefined for
- * what is no address.
+ * Returns the key of the budget that an address counts against: an IPv4 address in canonical form; for an IPv6 address
+ * its block, such as `2001:db8::/64`, because a caller with one address of a block has all of them. Returns undefined
+ * for text that is not an address.
  */
 export function ipKey(text: string, options: IpKeyOptions = {}): string | undefined {
-  // IPv4 without anything around it has one spelling.
+  // A plain IPv4 address has only one written form.
   const isWhole = options.ipv4Prefix === undefined || options.ipv4Prefix === 32
   if (isWhole && !text.includes(':') && parseIp(text) !== undefined) return text
   const ip = parseNode(text)
   if (ip === undefined) return undefined
-  // Nearly always: an IPv4 address has one spelling only.
+  // Nearly always: an IPv4 address has only one written form.
   return isV4(ip) && !text.includes(':') && (options.ipv4Prefix ?? 32) === 32 ? text : keyOf(ip, options)
 }
 
@@ -28,7 +28,7 @@ function keyOf(ip: IpAddress, { ipv6Prefix = 64, ipv4Prefix = 32 }: IpKeyOptions
 }
 
 /**
- * parseNode reads an address the way that sockets and proxies write it: with a zone (`fe80::1%eth0`), with a port
+ * Reads an address the way that sockets and proxies write it: with a zone (`fe80::1%eth0`), with a port
  * (`192.0.2.1:47011`), in brackets (`[2001:db8::1]:443`).
  */
 export function parseNode(text: string): IpAddress | undefined {
@@ -53,7 +53,7 @@ function withoutZone(text: string): string {
   return percent < 0 ? text : text.slice(0, percent)
 }
 
-/** isPort says whether the rest of a text is nothing, or a colon and a port: a number, or obfuscated (RFC 7239, 6.1). */
+/** Returns whether the rest of a text is nothing, or a colon and a port: a number, or obfuscated (RFC 7239, 6.1). */
 function isPort(text: string, from: number): boolean {
   if (from === text.length) return true
   if (text[from] !== ':' || from + 1 === text.length) return false

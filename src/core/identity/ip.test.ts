@@ -64,7 +64,7 @@ describe('parseIp', () => {
     expect(parseIp(spelling)).toBeUndefined()
   })
 
-  it('reads back every address that formatIp spells', () => {
+  it('reads back every address that formatIp formats', () => {
     fc.assert(
       fc.property(fc.oneof(address, v4), (ip) => {
         expect(parseIp(formatIp(ip))).toEqual(ip)
@@ -74,7 +74,7 @@ describe('parseIp', () => {
   })
 
   it('reads every spelling of an address as the same one', () => {
-    const spellings = (ip: IpAddress): string[] => {
+    const forms = (ip: IpAddress): string[] => {
       const groups = ip.flatMap((each) => [each >>> 16, each & 0xffff])
       const hex = groups.map((group) => group.toString(16))
       const tail = [24, 16, 8, 0].map((shift) => (ip[3] >>> shift) & 0xff).join('.')
@@ -83,7 +83,7 @@ describe('parseIp', () => {
     }
     fc.assert(
       fc.property(fc.oneof(address, v4), (ip) => {
-        for (const spelling of spellings(ip)) expect(parseIp(spelling)).toEqual(ip)
+        for (const spelling of forms(ip)) expect(parseIp(spelling)).toEqual(ip)
       }),
     )
   })
@@ -135,7 +135,7 @@ describe('maskIp', () => {
     expect(formatIp(maskIp(parseIp(spelling) as IpAddress, bits))).toBe(expected)
   })
 
-  it('keeps IPv4 addresses apart, however they are spelled, as long as it keeps 128 bits', () => {
+  it('keeps IPv4 addresses apart, however they are encoded, as long as it keeps 128 bits', () => {
     const masked = ['1.2.3.4', '::ffff:1.2.3.5', '::ffff:102:306'].map((each) =>
       maskIp(parseIp(each) as IpAddress, 128),
     )

@@ -1,12 +1,12 @@
 /**
- * An IpAddress is 16 bytes as four words of 32 bits, whatever it was written as. IPv4 stands at ::ffff:0:0/96, so that
- * `1.2.3.4`, `::ffff:1.2.3.4` and `::ffff:102:304` are the same address.
+ * 16 bytes as four words of 32 bits, whatever it was written as. IPv4 stands at ::ffff:0:0/96, so that `1.2.3.4`,
+ * `::ffff:1.2.3.4` and `::ffff:102:304` are the same address.
  */
 export type IpAddress = readonly [number, number, number, number]
 
 const MAPPED = 0xffff
 
-/** parseIp reads an address in any of its spellings, or returns undefined. A zone (`%eth0`) is not part of an address. */
+/** Parses an address in any written form, or returns undefined. A zone (`%eth0`) is not part of an address. */
 export function parseIp(text: string): IpAddress | undefined {
   if (text.length > 45) return undefined
   if (!text.includes(':')) {
@@ -16,12 +16,12 @@ export function parseIp(text: string): IpAddress | undefined {
   return parseV6(text)
 }
 
-/** isV4 says whether the address is an IPv4 one. */
+/** Returns whether the address is an IPv4 one. */
 export function isV4(ip: IpAddress): boolean {
   return ip[0] === 0 && ip[1] === 0 && ip[2] === MAPPED
 }
 
-/** maskIp keeps the first `bits` of the 128 and clears the rest. For IPv4, bit 96 is where the address starts. */
+/** Keeps the first `bits` of the 128 and clears the rest. For IPv4, bit 96 is where the address starts. */
 export function maskIp(ip: IpAddress, bits: number): IpAddress {
   return [maskWord(ip[0], bits), maskWord(ip[1], bits - 32), maskWord(ip[2], bits - 64), maskWord(ip[3], bits - 96)]
 }
@@ -31,7 +31,7 @@ function maskWord(word: number, bits: number): number {
   return bits <= 0 ? 0 : (word & (-1 << (32 - bits))) >>> 0
 }
 
-/** formatIp spells an address canonically: dotted for IPv4, RFC 5952 for IPv6. */
+/** Formats an address canonically: dotted for IPv4, RFC 5952 for IPv6. */
 export function formatIp(ip: IpAddress): string {
   if (isV4(ip)) return `${ip[3] >>> 24}.${(ip[3] >>> 16) & 0xff}.${(ip[3] >>> 8) & 0xff}.${ip[3] & 0xff}`
   const groups = ip.flatMap((word) => [word >>> 16, word & 0xffff])
@@ -51,13 +51,13 @@ function longestZeros(groups: readonly number[]): [start: number, length: number
   return best
 }
 
-/** A Cidr is a block of addresses: those whose first `bits` are the base's. */
+/** A block of addresses: those whose first `bits` are the base's. */
 export interface Cidr {
   readonly base: IpAddress
   readonly bits: number
 }
 
-/** parseCidr reads `10.0.0.0/8`, `2001:db8::/32` or a single address. Bits beyond the prefix are cleared. */
+/** Reads `10.0.0.0/8`, `2001:db8::/32` or a single address. Bits beyond the prefix are cleared. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/')
   const ip = parseIp(slash < 0 ? text : text.slice(0, slash))
@@ -75,8 +75,8 @@ const ZERO = 0x30
 const NINE = 0x39
 
 /**
- * parseV4 reads four decimal bytes, from a position to the end. No leading zeros: some programs read those as octal, and
- * one of the two is wrong. One pass and no strings: gateways ask about an address with every request.
+ * Reads four decimal bytes, from a position to the end. No leading zeros: some programs read those as octal, and one of
+ * the two is wrong. One pass and no strings: gateways ask about an address with every request.
  */
 function parseV4(text: string, from = 0): number | undefined {
   let value = 0
@@ -98,7 +98,7 @@ function parseV4(text: string, from = 0): number | undefined {
   return dots === 3 && byte >= 0 ? value * 256 + byte : undefined
 }
 
-/** decimal reads digits only, without leading zeros: some programs read those as octal, and one of the two is wrong. */
+/** Reads digits only, without leading zeros: some programs read those as octal, and one of the two is wrong. */
 function decimal(text: string, most: number): number | undefined {
   if (!/^(0|[1-9]\d{0,2})$/.test(text)) return undefined
   const value = Number(text)
@@ -154,7 +154,7 @@ function wordAt(i: number): number {
   return groups[i] * 65_536 + groups[i + 1]
 }
 
-/** hexDigit returns the value of a digit, or -1 for any other character and past the end. */
+/** Returns the value of a digit, or -1 for any other character and past the end. */
 function hexDigit(text: string, i: number): number {
   const code = text.charCodeAt(i)
   if (code >= ZERO && code <= NINE) return code - ZERO

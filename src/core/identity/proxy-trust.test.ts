@@ -57,7 +57,7 @@ describe('ProxyTrust', () => {
     ['for=unknown', PROXY],
     ['proto=https', PROXY],
     ['for="1.1.1.1, for=203.0.113.7', PROXY],
-  ])('reads Forwarded where it is told to: %s', (field, client) => {
+  ])('reads Forwarded where it is configured to: %s', (field, client) => {
     const trust = new ProxyTrust({ ...private10, forwardedHeader: 'forwarded' })
     expect(trust.header).toBe('forwarded')
     expect(trust.clientAddress(PROXY, field)).toBe(client)

@@ -23,8 +23,8 @@ export interface ProxyTrustOptions {
 }
 
 /**
- * ProxyTrust finds the client's address behind proxies. It walks from the peer of the socket to the left, over proxies
- * that are trusted, and stops at the first address that is not: everything left of that, anybody can have written.
+ * Finds the client's address behind proxies. Walks from the peer of the socket to the left over trusted proxies and
+ * stops at the first address that is not trusted: anything left of that may be forged.
  */
 export class ProxyTrust {
   readonly header: 'x-forwarded-for' | 'forwarded'
@@ -40,7 +40,7 @@ export class ProxyTrust {
     this.#blocks = typeof trustedProxies === 'number' ? [] : blocksOf(trustedProxies)
   }
 
-  /** clientAddress returns the client's address, of the peer's and of what the trusted proxies wrote into the field. */
+  /** Returns the client's address, of the peer's and of what the trusted proxies wrote into the field. */
   clientAddress(peer: string | undefined, field: string | undefined): string | undefined {
     if (peer === undefined || field === undefined || field === '') return peer
     const nodes = this.header === 'forwarded' ? forwardedFor(field) : undefined
@@ -57,12 +57,12 @@ export class ProxyTrust {
     return client
   }
 
-  /** trusts says whether a peer is a proxy whose word about others counts. */
+  /** Returns whether a peer is a proxy whose word about others counts. */
   trusts(peer: string): boolean {
     return this.#trusts(peer, 0)
   }
 
-  /** knows says whether an address is one of those that are named. Where proxies are counted, none is. */
+  /** Whether an address is one of the named proxies. Always false where proxies are counted. */
   knows(address: string): boolean {
     const ip = parseNode(address)
     return ip !== undefined && this.#blocks.some((block) => isInside(ip, block))

@@ -2,7 +2,7 @@ import type { Limit } from '../limit.ts'
 import type { Entry } from '../request.ts'
 import type { Domain, Rule, RuleNode } from './rule-set.ts'
 
-/** An Account is what is known about one caller: its tier, and its own limits. */
+/** What is known about one caller: its tier and its individual limits. */
 export interface Account {
   readonly tier: string | undefined
   /** In which calendar windows are counted whose rule says so. Default: that of the rule. */
@@ -18,21 +18,21 @@ export interface Account {
   sourceOf?(own: OwnLimit): string | undefined
 }
 
-/** An OwnLimit is a limit of one caller. One that stands in for all rules of a level has the same id for each of them. */
+/** A limit of one caller. One that stands in for all rules of a level has the same id for each of them. */
 export interface OwnLimit {
   /** The id of the record that says it. */
   readonly id: string
   readonly limit: Limit
   /** It names the rule that it is for, and leaves the others of the level as they are. */
   readonly namesRule: boolean
-  /** It names its domain, and so is a limit of its own on a level that no rule of that is about. */
+  /** It names its domain, so it may add a limit on a level where the domain has no rule. */
   readonly mayAdd: boolean
 }
 
-/** AccountLookup finds the account behind an entry that says who is calling, such as an API key. It answers from memory. */
+/** Finds the account behind an entry that says who is calling, such as an API key. It answers from memory. */
 export type AccountLookup = (domain: string, entry: Entry) => Account | undefined
 
-/** TierLookup finds a tier that stands in place of the one in the rules, or is not in the rules. It answers from memory. */
+/** Finds a tier that stands in place of the one in the rules, or is not in the rules. It answers from memory. */
 export type TierLookup = (domain: Domain, pattern: RuleNode, name: string) => RuleNode | undefined
 
 /** A RuleSourceNote says where the numbers of a rule come from. */

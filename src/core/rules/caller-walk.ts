@@ -5,14 +5,14 @@ import { followsCustomer, ruleInZone } from './rule-in-zone.ts'
 import type { Domain, Rule, RuleNode } from './rule-set.ts'
 import { stepInto } from './step-into.ts'
 
-/** A ChosenTier is the tier that was taken at a pattern, and the position of the entry that led there. */
+/** The tier that was taken at a pattern, and the position of the entry that led there. */
 export interface ChosenTier {
   readonly pattern: RuleNode
   readonly tier: string | undefined
   readonly at: number
 }
 
-/** A Trace is filled by a walk for people who ask why. */
+/** Filled by a walk for people who ask why. */
 export interface Trace {
   /** Where each rule that applies has its numbers from; one that is not in here has its own. */
   readonly sources: Map<Rule, RuleSourceNote>
@@ -33,7 +33,7 @@ export interface CallerWalkInput {
   readonly trace: Trace | undefined
 }
 
-/** A Caller is a place where an entry led to an account, and the account. */
+/** A place where an entry led to an account, and the account. */
 interface Caller extends CallerPlace {
   readonly account: Account
   readonly outer: Caller | undefined
@@ -43,12 +43,13 @@ const NO_RULES: readonly Rule[] = []
 const NOWHERE = -1
 
 /**
- * CallerWalk matches the rest of a descriptor from the first entry on that leads to an account or to a tier. It walks down the
- * pattern and the set of the caller's tier side by side. On each level the own limits of the nearest caller come first, then
- * those of the callers before it, then the tier; where none of them says anything, the pattern's rules stand.
+ * Matches the rest of a descriptor from the first entry on that leads to an account or to a tier. Walks down the
+ * pattern and the rules of the caller's tier in parallel. On each level the individual limits of the nearest caller
+ * come first, then those of the callers before it, then the tier; where none of them has a limit, the pattern's rules
+ * apply.
  *
- * At and below `tiered: true` an account and a tier may say anything. Elsewhere they change the limits that there are: they add
- * one only where they name the level and its domain, and leave alone what `isApart` says unless they name it.
+ * At and below `tiered: true` an account and a tier may set anything. Elsewhere they change existing limits: they add
+ * one only where they name the level and its domain, and leave alone what `isApart` covers unless they name it.
  */
 export class CallerWalk {
   readonly #input: CallerWalkInput
@@ -65,7 +66,7 @@ export class CallerWalk {
     this.#input = input
   }
 
-  /** from walks on from a pattern, the position of the entry that led to it, and what is known of that entry. */
+  /** Walks on from a pattern, given the position of the entry that led to it and what is known of that entry. */
   from(pattern: RuleNode, at: number, account: Account | undefined): readonly Rule[] {
     this.#pattern = pattern
     this.#enter(at, account)
@@ -80,7 +81,7 @@ export class CallerWalk {
     }
   }
 
-  /** #stepTo takes the next entry. It returns false where nothing can be said about that any more. */
+  /** Takes the next entry. It returns false where nothing can be said about that any more. */
   #stepTo(at: number): boolean {
     const entry = this.#input.entries[at]
     this.#pattern &&= stepInto(this.#pattern, entry)
@@ -127,7 +128,7 @@ export class CallerWalk {
     return this.#ownAt(at, rules, set ?? pattern) ?? rules
   }
 
-  /** #inZone returns rules as they are in the time zone of the nearest caller. */
+  /** Returns rules as they are in the time zone of the nearest caller. */
   #inZone(rules: readonly Rule[]): readonly Rule[] {
     const timeZone = this.#caller?.account.timeZone
     if (timeZone === undefined || !rules.some(followsCustomer)) return rules
@@ -139,7 +140,7 @@ export class CallerWalk {
     })
   }
 
-  /** #setFor returns the tier's node for a level, where it says something there. */
+  /** Returns the tier's node for a level, where it says something there. */
   #setFor(at: number): RuleNode | undefined {
     const set = this.#set
     if (set === undefined || set.rules.length === 0) return undefined
@@ -151,7 +152,7 @@ export class CallerWalk {
     return this.#tieredAt !== NOWHERE
   }
 
-  /** #ownAt returns the rules of a level with the callers' own limits; undefined where they have none there. */
+  /** Returns the rules of a level with the callers' own limits; undefined where they have none there. */
   #ownAt(at: number, rules: readonly Rule[], node: RuleNode | undefined): readonly Rule[] | undefined {
     let owns: (OwnLimit | undefined)[] | undefined
     for (let caller = this.#caller; caller !== undefined; caller = caller.outer) {
@@ -168,7 +169,7 @@ export class CallerWalk {
     return owns && this.#made(at, rules, node, owns)
   }
 
-  /** #mayStand says whether an own limit may stand in for a rule, or be added where there is none. */
+  /** Returns whether an own limit may stand in for a rule, or be added where there is none. */
   #mayStand(own: OwnLimit, at: number, path: string, rule: Rule | undefined): boolean {
     const isNamed = own.namesRule || path !== ''
     if (rule !== undefined) return this.#isTiered || isNamed || !isApart(rule)
@@ -224,7 +225,7 @@ export class CallerWalk {
   }
 }
 
-/** tierOf returns what a tier says in place of a pattern. */
+/** Returns what a tier says in place of a pattern. */
 export function tierOf(
   domain: Domain,
   pattern: RuleNode,
@@ -236,19 +237,21 @@ export function tierOf(
 }
 
 /**
- * isApart says whether a rule is left alone by what is not about it in particular: a limit of 0, with which the author of the
- * rules bans callers, and places that are held, of which there are not so many in an hour.
+ * Whether a rule is changed only by what names it: a limit of 0, with which the author of the rules bans callers, and
+ * concurrency limits, whose permits do not scale like hits in a window.
  */
 export function isApart({ limit, unlimited }: Rule): boolean {
   return (limit.max === 0 && !unlimited) || limit.algorithmRecord.holdsPermits
 }
 
-/** withApart returns the rules of a tier, and those of the pattern that a tier leaves alone. */
+/** Returns the rules of a tier, and those of the pattern that a tier leaves alone. */
 function withApart(rules: readonly Rule[], given: readonly Rule[]): readonly Rule[] {
   return given.some(isApart) ? [...rules, ...given.filter(isApart)] : rules
 }
 
-/** standInOf says what becomes of a rule: one limit for a whole level stands in for the first of its rules, and counts once. */
+/**
+ * Returns what becomes of a rule: one limit for a whole level stands in for the first of its rules, and counts once.
+ */
 function standInOf(owns: readonly (OwnLimit | undefined)[], i: number): StandIn {
   const own = owns[i]
   if (own === undefined) return 'kept'

@@ -166,7 +166,7 @@ describe('limits that are left alone', () => {
     expect(own({ '': 50, 'rule api_key': 60 })).toBe('api_key:60 api_key#2:50')
   })
 
-  it('are not those without a bound: a caller of its own has one', () => {
+  it('are not those without a bound: an individual one has one', () => {
     const domain = compile([{ key: 'api_key', rate_limit: { unlimited: true } }])
     expect(decide(domain, 'api_key=k', { 'api_key=k': accountOf({ '': 50 }) })).toBe('api_key:50')
   })

@@ -7,8 +7,8 @@ import { salvage } from './salvage.ts'
 import { MAX_LEVELS, RULE_FILE, type RuleFile } from './schema.ts'
 
 /**
- * checkSchema checks the form of a rule file, and reports everything that does not follow the language. It returns the
- * file, or what is left of it without the wrong parts, so that the rest is checked too.
+ * Checks the form of a rule file and reports everything that does not follow the language. Returns the file, or the
+ * remainder without the wrong parts, so that the rest is checked too.
  */
 export function checkSchema(source: RuleDocument, problems: Problems): RuleFile | undefined {
   const tooDeep = findTooDeep(source.value)
@@ -29,7 +29,7 @@ export function checkSchema(source: RuleDocument, problems: Problems): RuleFile 
   return findIssues(RULE_FILE, rest).length === 0 ? (rest as RuleFile) : undefined
 }
 
-/** findTooDeep returns the path of a part that lies deeper than any rule: aliases and objects can even be endless. */
+/** Returns the path of a part that lies deeper than any rule: aliases and objects can even be endless. */
 function findTooDeep(value: unknown): readonly PropertyKey[] | undefined {
   if (!isDeeper(value, MAX_LEVELS)) return undefined
   const path: PropertyKey[] = []
@@ -50,8 +50,8 @@ const MAIN_KEYS = ['domain', 'descriptors']
 const MAX_SHOWN = 3
 
 /**
- * keysOfAnotherFile names the first keys of a file that is about something else: it has none of the two that make a rule
- * file, not even misspelt, and others instead. To list all that is wrong with it helps nobody.
+ * Returns the first keys of a file that is about something else: it has neither of the two keys that make a rule file,
+ * not even misspelled, but has others. Listing every error in it would not help.
  */
 function keysOfAnotherFile(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
@@ -63,7 +63,7 @@ function keysOfAnotherFile(value: unknown): string | undefined {
   return `${shown.join(', ')}${others.length > MAX_SHOWN ? ', …' : ''}`
 }
 
-/** IssueCodes are what is raised about a value of another form, and about a key that there is not. */
+/** What is raised about a value of another form, and about a key that there is not. */
 export interface IssueCodes {
   readonly invalid: ErrorCode
   readonly unknownKey: ErrorCode
@@ -71,7 +71,7 @@ export interface IssueCodes {
 
 const RULE_CODES: IssueCodes = { invalid: 'RULE_INVALID', unknownKey: 'RULE_UNKNOWN_KEY' }
 
-/** reportIssues tells what is wrong with a file, each with its place. */
+/** Reports what is wrong with a file, each with its place. */
 export function reportIssues(
   issues: readonly Issue[],
   source: RuleDocument,

@@ -1,16 +1,16 @@
 import { type Cidr, type IpAddress, isV4, parseIp } from '../identity/ip.ts'
 
 /**
- * CidrIndex finds the most specific of many address blocks that an address lies in. The blocks are laid out as ranges
- * that do not overlap, each with the one block that counts there; a look-up is a binary search for the address. So a
- * hundred thousand blocks take 17 comparisons, and ten take 4.
+ * Finds the most specific of many address blocks that an address lies in. The blocks are laid out as ranges that do not
+ * overlap, each with the one block that counts there; a look-up is a binary search for the address. So a hundred
+ * thousand blocks take 17 comparisons, and ten take 4.
  */
 export class CidrIndex<T> {
   readonly #blocks: Block<T>[] = []
   readonly #known = new Set<string>()
   #built: BuiltBlocks | undefined
 
-  /** add files a block. It returns false when that very block is there already. */
+  /** Files a block. It returns false when that very block is there already. */
   add(cidr: Cidr, target: T): boolean {
     const known = `${cidr.base.join(' ')}/${cidr.bits}`
     if (this.#known.has(known)) return false
@@ -20,25 +20,25 @@ export class CidrIndex<T> {
     return true
   }
 
-  /** targets lists what the blocks lead to. */
+  /** Lists what the blocks lead to. */
   get targets(): readonly T[] {
     return this.#blocks.map(({ target }) => target)
   }
 
-  /** map returns an index of the same blocks that lead elsewhere. */
+  /** Returns an index of the same blocks that lead elsewhere. */
   map<U>(to: (target: T) => U): CidrIndex<U> {
     const mapped = new CidrIndex<U>()
     for (const { cidr, target } of this.#blocks) mapped.add(cidr, to(target))
     return mapped
   }
 
-  /** blocks lists the blocks, in the order in which they were added. */
+  /** Lists the blocks, in the order in which they were added. */
   get blocks(): readonly Cidr[] {
     return this.#blocks.map(({ cidr }) => cidr)
   }
 
   /**
-   * seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. It is given what an
+   * Makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. It is given what an
    * index of the same blocks has built, or builds it.
    */
   seal(built?: BuiltBlocks): void {
@@ -47,13 +47,13 @@ export class CidrIndex<T> {
     this.#built = built ?? { v4: rangesOf(spans, true), v6: rangesOf(spans, false) }
   }
 
-  /** built is what look-ups need beside the blocks. */
+  /** What look-ups need in addition to the blocks. */
   get built(): BuiltBlocks {
     if (this.#built === undefined) this.seal()
     return this.#built!
   }
 
-  /** find returns the target of the longest matching prefix; undefined for a value that is no address. */
+  /** Returns the target of the longest matching prefix; undefined for a value that is no address. */
   find(value: string): T | undefined {
     const ip = parseIp(value)
     if (ip === undefined) return undefined
@@ -64,7 +64,7 @@ export class CidrIndex<T> {
     return block === undefined || block < 0 ? undefined : this.#blocks[block].target
   }
 
-  /** findAll returns the targets of all matching prefixes, the longest first. It tries each block. */
+  /** Returns the targets of all matching prefixes, the longest first. It tries each block. */
   findAll(value: string): readonly T[] {
     const ip = parseIp(value)
     if (ip === undefined) return []
@@ -85,7 +85,7 @@ interface Block<T> {
   readonly target: T
 }
 
-/** A Span is the addresses of the i-th block. */
+/** The addresses of the i-th block. */
 interface Span {
   readonly i: number
   readonly isV4: boolean
@@ -99,19 +99,19 @@ function spanOf({ cidr: { base, bits } }: Block<unknown>, i: number): Span {
   return { i, isV4: isV4(base) && bits >= V4_BITS, first, last: first | (ALL >> BigInt(bits)) }
 }
 
-/** Ranges are where each range starts (four words, for IPv4 the last of them), and the number of its block, or -1. */
+/** Where each range starts (four words, for IPv4 the last of them), and the number of its block, or -1. */
 export interface Ranges {
   readonly starts: Uint32Array
   readonly blocks: Int32Array
 }
 
-/** BuiltBlocks are the ranges of an index, as arrays alone. */
+/** The ranges of an index, as arrays alone. */
 export interface BuiltBlocks {
   readonly v4: Ranges
   readonly v6: Ranges
 }
 
-/** rangesOf lays out the spans of one kind. Two of them are either apart or one inside of the other. */
+/** Lays out the spans of one kind. Two of them are either apart or one inside of the other. */
 function rangesOf(spans: readonly Span[], ofV4: boolean): Ranges {
   const ranges: { start: bigint; block: number }[] = []
   const from = (start: bigint, block: number): void => {
@@ -119,7 +119,7 @@ function rangesOf(spans: readonly Span[], ofV4: boolean): Ranges {
     ranges.push({ start, block })
   }
   const open: Span[] = []
-  /** close ends the spans that end before an address; what they are in goes on. */
+  /** Ends the spans that end before an address; what they are in goes on. */
   const close = (before: bigint): void => {
     for (let inner = open.at(-1); inner !== undefined && inner.last < before; inner = open.at(-1)) {
       open.pop()
@@ -150,7 +150,7 @@ function bigOf(ip: IpAddress): bigint {
   return ip.reduce((value, word) => (value << 32n) | BigInt(word), 0n)
 }
 
-/** countV4 returns how many ranges start at or before an address. */
+/** Returns how many ranges start at or before an address. */
 function countV4(starts: Uint32Array, address: number): number {
   let low = 0
   let high = starts.length

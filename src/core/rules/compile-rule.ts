@@ -32,7 +32,7 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
 
 const UNLIMITED = compileLimit({ limit: MAX_COUNT, window: 1_000 })
 
-/** DEFAULTS are the settings of a rule that says nothing about them. */
+/** The settings of a rule that says nothing about them. */
 export const DEFAULTS = {
   isNamed: false,
   unlimited: LIMIT_OPTIONS.unlimited.default,
@@ -51,7 +51,7 @@ export const DEFAULTS = {
   retryAfterJitterMs: LIMIT_OPTIONS.retry_after_jitter.default,
 } as const
 
-/** A RulePlace is where a rate_limit stands: its file, its path there, and what it inherits from its descriptor. */
+/** Where a rate_limit stands: its file, its path there, and what it inherits from its descriptor. */
 export interface RulePlace {
   readonly source: RuleDocument
   readonly at: readonly PropertyKey[]
@@ -63,7 +63,7 @@ export interface RulePlace {
   readonly quota: boolean
 }
 
-/** compileRule turns one rate_limit into a Rule, or reports what is wrong with it. */
+/** Turns one rate_limit into a Rule, or reports what is wrong with it. */
 export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: Problems): Rule | undefined {
   const rate = withDefaults(own, ownPlace.defaults.values)
   const place = rate === own ? ownPlace : { ...ownPlace, source: sourceOf(own, ownPlace) }
@@ -108,7 +108,7 @@ export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: P
   })
 }
 
-/** sourceOf locates options of a limit that come from the defaults of its domain there. */
+/** Locates options of a limit that come from the defaults of its domain there. */
 function sourceOf(own: RateLimitRule, { source, at, defaults }: RulePlace): RuleDocument {
   return {
     ...source,
@@ -122,8 +122,8 @@ function sourceOf(own: RateLimitRule, { source, at, defaults }: RulePlace): Rule
 }
 
 /**
- * defaultConsistency is `leased` for a rule with a single counter for all callers: every node asks about that one all the
- * time, and on a cluster one server would have to answer them all.
+ * Like `leased` for a rule with a single counter for all callers: every node asks about that one all the time, and on a
+ * cluster one server would have to answer them all.
  */
 function defaultConsistency(limit: Limit, rate: RateLimitRule, path: readonly PathStep[]): Rule['consistency'] {
   const hasCaller = path.some(({ isOpen }) => isOpen)
@@ -153,7 +153,7 @@ function defaultOf(key: LimitOptionKey): unknown {
   return row.default
 }
 
-/** checkUnlimited reports options that say how to count. A number is accepted, as in envoyproxy/ratelimit. */
+/** Reports options that say how to count. A number is accepted, as in envoyproxy/ratelimit. */
 function checkUnlimited(rate: RateLimitRule, report: Report): void {
   for (const key of COUNTING_KEYS) {
     if (rate[key] !== undefined && key !== 'requests_per_unit') report(key, `${key} and unlimited cannot be combined`)
@@ -178,7 +178,7 @@ function compileRuleLimit(rate: RateLimitRule, place: RulePlace, problems: Probl
   }
 }
 
-/** reportOption reports an error of compileLimit at the option that it is about, under the option's name in YAML. */
+/** Reports an error of compileLimit at the option that it is about, under the option's name in YAML. */
 function reportOption(error: unknown, { source, at }: RulePlace, problems: Problems): void {
   if (!(error instanceof SluiceError)) throw error
   const [option, ...inner] = error.where.split('.')
@@ -190,7 +190,7 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
-/** limitOptions translates a limit of a rule file into the options of compileLimit. */
+/** Translates a limit of a rule file into the options of compileLimit. */
 function limitOptions(rate: RateLimitRule): LimitOptions {
   const options: Record<string, unknown> = {}
   for (const key of COUNTING_KEYS) {

@@ -4,7 +4,7 @@ import { Problems } from './problems.ts'
 import { objectDocument } from './rule-document.ts'
 import type { Domain, Rule, RuleNode } from './rule-set.ts'
 
-/** A TierText is a tier as it stands below `tiers: NAME:` in a rule file, and what errors are to call it. */
+/** A tier as it stands below `tiers: NAME:` in a rule file, and what errors are to call it. */
 export interface TierText {
   readonly name: string
   readonly limits: unknown
@@ -12,8 +12,9 @@ export interface TierText {
 }
 
 /**
- * compileTier compiles a tier that is not in the rule files, for a tiered pattern of a domain that was compiled before: by the
- * domain's defaults, in the pattern's mode, on the pattern's counters. It throws a RulesError with everything that is wrong.
+ * Compiles a tier that is not in the rule files, for a tiered pattern of a domain that was compiled before: by the
+ * domain's defaults, in the pattern's mode, on the pattern's counters. It throws a RulesError with everything that is
+ * wrong.
  */
 export function compileTier(
   domain: Pick<Domain, 'name' | 'defaults'>,
@@ -32,7 +33,7 @@ export function compileTier(
   return node ?? tiered
 }
 
-/** modesOf says how the limits of a tiered pattern count: all of them alike, whichever tier they are in. */
+/** Returns how the limits of a tiered pattern count: all of them alike, whichever tier they are in. */
 function modesOf({ rules, tiers }: RuleNode): Pick<Rule, 'shadow' | 'quota'> {
   const some = rules[0] ?? [...(tiers?.values() ?? [])].flatMap((set) => set.rules)[0]
   return some ?? { shadow: false, quota: false }

@@ -10,10 +10,10 @@ import type { DescriptorRule, TierRule } from './schema.ts'
 import { SharedParts } from './shared-parts.ts'
 import { WildcardIndex } from './wildcard-index.ts'
 
-/** Tiers are the named sets of limits of a domain, with the file that each stands in. */
+/** The named sets of limits of a domain, with the file that each stands in. */
 export type Tiers = ReadonlyMap<string, { readonly tier: TierRule; readonly source: RuleDocument }>
 
-/** A Level is a list of descriptors of one file, and where it stands. */
+/** A list of descriptors of one file, and where it stands. */
 export interface Level {
   readonly source: RuleDocument
   readonly at: readonly PropertyKey[]
@@ -32,7 +32,7 @@ interface MutableBranch {
 
 const NO_BRANCHES: ReadonlyMap<string, Branch> = new Map()
 
-/** TreeCompiler turns levels of descriptors into the tree that requests are matched against. */
+/** Turns levels of descriptors into the tree that requests are matched against. */
 export class TreeCompiler {
   ruleCount = 0
   /** Keys that any level of the domain marks as secret. */
@@ -48,19 +48,19 @@ export class TreeCompiler {
     this.#problems = problems
   }
 
-  /** root compiles the first levels of all files of a domain into one. */
+  /** Compiles the first levels of all files of a domain into one. */
   root(levels: readonly Level[]): RuleNode {
     return this.#node({ id: '', path: [], rules: [], tiers: undefined, isFixed: false }, levels, undefined)
   }
 
-  /** checkTiers reports what is wrong with tiers, even where nothing is tiered, or only what is switched off. */
+  /** Reports what is wrong with tiers, even where nothing is tiered, or only what is switched off. */
   checkTiers(): void {
     const { ruleCount } = this
     this.#tierNodes('', [], { key: '' })
     this.ruleCount = ruleCount
   }
 
-  /** tiersFor compiles what stands in place of a tiered pattern that was compiled before, for each tier. */
+  /** Compiles what stands in place of a tiered pattern that was compiled before, for each tier. */
   tiersFor(
     { id, path }: Pick<RuleNode, 'id' | 'path'>,
     modes: Pick<Rule, 'shadow' | 'quota'>,
@@ -70,7 +70,7 @@ export class TreeCompiler {
 
   #node(own: Omit<RuleNode, 'branches'>, levels: readonly Level[], within: Within): RuleNode {
     const branches = new Map<string, MutableBranch>()
-    const first = new Map<string, Place>()
+    const first = new Map<string, DescriptorPlace>()
     for (const { source, at, descriptors } of levels) {
       descriptors.forEach((descriptor, i) => {
         const here = { source, at: [...at, i] }
@@ -88,21 +88,21 @@ export class TreeCompiler {
     return Object.freeze({ id, path, rules, tiers, isFixed, branches: branches.size === 0 ? NO_BRANCHES : branches })
   }
 
-  /** #isFirst reports a key (with the same value, or the same block) that stands on this level already. */
-  #isFirst(descriptor: DescriptorRule, place: Place, first: Map<string, Place>): boolean {
+  /** Reports a key (with the same value, or the same block) that stands on this level already. */
+  #isFirst(descriptor: DescriptorRule, place: DescriptorPlace, first: Map<string, DescriptorPlace>): boolean {
     const { key, value, cidr } = descriptor
     const patterns = patternsOf(descriptor)
-    const spelled = patterns.map((pattern) => JSON.stringify([key, cidr ? canonical(pattern) : pattern, !cidr]))
-    const twice = spelled.findIndex((pattern) => first.has(pattern))
+    const texts = patterns.map((pattern) => JSON.stringify([key, cidr ? canonical(pattern) : pattern, !cidr]))
+    const twice = texts.findIndex((pattern) => first.has(pattern))
     if (twice < 0) {
-      for (const pattern of spelled) first.set(pattern, place)
+      for (const pattern of texts) first.set(pattern, place)
       return true
     }
     const pattern = patterns[twice]
     const shown = descriptor.secret === true ? 'a secret value' : JSON.stringify(pattern)
     const named = pattern === '' ? JSON.stringify(key) : `${JSON.stringify(key)} with ${shown}`
     const option = cidr !== undefined ? 'cidr' : value === undefined ? 'key' : 'value'
-    const before = mention(first.get(spelled[twice]) as Place, place)
+    const before = mention(first.get(texts[twice]) as DescriptorPlace, place)
     this.#problems.add('RULE_DUPLICATE_KEY', locate(place, option), `${named} is already defined at ${before}`)
     return false
   }
@@ -110,7 +110,7 @@ export class TreeCompiler {
   #addBranch(
     branches: Map<string, MutableBranch>,
     descriptor: DescriptorRule,
-    place: Place,
+    place: DescriptorPlace,
     parent: Omit<RuleNode, 'branches'>,
     within: Within,
   ): void {
@@ -127,7 +127,7 @@ export class TreeCompiler {
     } else branch.exact.set(value, node)
   }
 
-  #addBlocks(branch: MutableBranch, cidr: string | string[], node: RuleNode, { source, at }: Place): void {
+  #addBlocks(branch: MutableBranch, cidr: string | string[], node: RuleNode, { source, at }: DescriptorPlace): void {
     branch.blocks ??= new CidrIndex()
     for (const [i, text] of (typeof cidr === 'string' ? [cidr] : cidr).entries()) {
       const where = source.locate(typeof cidr === 'string' ? [...at, 'cidr'] : [...at, 'cidr', i])
@@ -140,7 +140,12 @@ export class TreeCompiler {
     }
   }
 
-  #descend(descriptor: DescriptorRule, place: Place, parent: Omit<RuleNode, 'branches'>, within: Within): RuleNode {
+  #descend(
+    descriptor: DescriptorRule,
+    place: DescriptorPlace,
+    parent: Omit<RuleNode, 'branches'>,
+    within: Within,
+  ): RuleNode {
     const { source, at } = place
     const step = stepId(descriptor)
     const id = parent.id === '' ? step : `${parent.id}/${step}`
@@ -154,7 +159,7 @@ export class TreeCompiler {
     return this.#node({ id, path, rules, tiers, isFixed }, [below], inside)
   }
 
-  /** #tierNodes compiles what stands in place of a tiered descriptor, for each tier. */
+  /** Compiles what stands in place of a tiered descriptor, for each tier. */
   #tierNodes(id: string, path: readonly PathStep[], tiered: DescriptorRule): ReadonlyMap<string, RuleNode> {
     const nodes = new Map<string, RuleNode>()
     for (const [name, { tier, source }] of this.#tiers) {
@@ -168,7 +173,7 @@ export class TreeCompiler {
 
   #rules(
     limits: Pick<DescriptorRule, 'rate_limit' | 'rate_limits'>,
-    { source, at }: Place,
+    { source, at }: DescriptorPlace,
     id: string,
     path: readonly PathStep[],
     { shadow_mode, quota_mode }: DescriptorRule,
@@ -196,7 +201,7 @@ export class TreeCompiler {
     return Object.freeze(compiled)
   }
 
-  #checkDescriptor(descriptor: DescriptorRule, place: Place, within: Within): void {
+  #checkDescriptor(descriptor: DescriptorRule, place: DescriptorPlace, within: Within): void {
     const report = (option: string, detail: string): void =>
       this.#problems.add('RULE_COMBINATION', locate(place, option, 'key'), detail)
     const { value, cidr } = descriptor
@@ -210,39 +215,39 @@ export class TreeCompiler {
   }
 }
 
-interface Place {
+interface DescriptorPlace {
   readonly source: RuleDocument
   readonly at: readonly PropertyKey[]
 }
 
-function locate({ source, at }: Place, option: string, of?: 'key'): string {
+function locate({ source, at }: DescriptorPlace, option: string, of?: 'key'): string {
   return source.locate([...at, option], of)
 }
 
-/** mention names a descriptor in an error about another: the line is enough within a file. */
-function mention({ source, at }: Place, from: Place): string {
+/** Names a descriptor in an error about another: the line is enough within a file. */
+function mention({ source, at }: DescriptorPlace, from: DescriptorPlace): string {
   return source === from.source ? source.line([...at, 'key']) : source.locate([...at, 'key'])
 }
 
-/** limitId is the id of the i-th limit of a pattern. The first has the pattern's own, as a single one has. */
+/** Returns the id of the i-th limit of a pattern. The first has the pattern's own, as a single one has. */
 export function limitId(patternId: string, i: number): string {
   return i === 0 ? patternId : `${patternId}#${i + 1}`
 }
 
-/** canonical spells a block in the one way that all its spellings have in common. */
+/** Formats a block in its canonical form. */
 function canonical(text: string): string {
   const block = parseCidr(text)
   return block === undefined ? text : `${formatIp(block.base)}/${block.bits}`
 }
 
-/** stepId is what a level adds to the id of a rule. Ids are stored, logged and shown, and so hold no secret. */
+/** Returns what a level adds to the id of a rule. Ids are stored, logged and shown, and so hold no secret. */
 function stepId(descriptor: DescriptorRule): string {
   const patterns = patternsOf(descriptor)
   if (patterns[0] === '') return descriptor.key
   return `${descriptor.key}=${descriptor.secret === true ? '(secret)' : patterns.join(',')}`
 }
 
-/** patternsOf is what a descriptor matches values by: its value, its address blocks, or '' for any. */
+/** Returns what a descriptor matches values by: its value, its address blocks, or '' for any. */
 function patternsOf({ value, cidr }: DescriptorRule): readonly string[] {
   if (cidr === undefined) return [value ?? '']
   return typeof cidr === 'string' ? [cidr] : cidr

@@ -11,11 +11,11 @@ import type { RuleFile, TierRule } from './schema.ts'
 export interface CompileOptions {
   /** Files of the same domain make one set of rules. Default: the second one is an error. */
   readonly mergeDomains?: boolean
-  /** What limits are told that say nothing, in domains that say nothing either. Default: the language's own. */
+  /** Defaults for limits in domains that have none. Default: those of the language. */
   readonly defaults?: LimitDefaults
 }
 
-/** NO_RULES is the set that limits nothing. */
+/** Returns the set that limits nothing. */
 export const NO_RULES: RuleSet = Object.freeze({ domains: new Map(), ruleCount: 0, version: rulesVersion([]) })
 
 interface CheckedSource {
@@ -23,7 +23,7 @@ interface CheckedSource {
   readonly file: RuleFile
 }
 
-/** compileRules checks rule files together and turns them into one RuleSet. It throws a RulesError with all errors. */
+/** Checks rule files together and turns them into one RuleSet. It throws a RulesError with all errors. */
 export function compileRules(sources: readonly RuleDocument[], options: CompileOptions = {}): RuleSet {
   const problems = new Problems()
   const byDomain = new Map<string, CheckedSource[]>()
@@ -46,7 +46,7 @@ export function compileRules(sources: readonly RuleDocument[], options: CompileO
   return Object.freeze({ domains, ruleCount, version })
 }
 
-/** compileObjects compiles rules that are given as objects. */
+/** Compiles rules that are given as objects. */
 export function compileObjects(files: readonly RuleFile[]): RuleSet {
   return compileRules(files.map((file, i) => objectDocument(`rules[${i}]`, file)))
 }

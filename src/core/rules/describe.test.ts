@@ -40,11 +40,11 @@ describe('describeRule', () => {
     [{ ...FIVE, response: { status: 503 } }, '5 per 1m, sliding_window; answers 503'],
     [{ ...FIVE, response: {} }, '5 per 1m, sliding_window; answers 429'],
     [{ ...FIVE, replaces: [{ name: 'a' }, { name: 'b' }] }, '5 per 1m, sliding_window; replaces a, b'],
-  ])('spells %j as "%s"', (rateLimit, expected) => {
+  ])('formats %j as "%s"', (rateLimit, expected) => {
     expect(describeRule(ruleOf(rateLimit))).toBe(expected)
   })
 
-  it('spells the modes of its level', () => {
+  it('formats the modes of its level', () => {
     const rule = ruleOf(FIVE, { shadow_mode: true, quota_mode: true })
     expect(describeRule(rule)).toBe('5 per 1m, sliding_window; shadow; quota mode')
   })

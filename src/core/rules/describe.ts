@@ -3,10 +3,10 @@ import { holdsPermits, type Limit } from '../limit.ts'
 import { DEFAULTS } from './compile-rule.ts'
 import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
 
-/** describeLimit spells a limit for people: `100 per 1m, token_bucket, burst 500`. */
+/** Describes a limit for people: `100 per 1m, token_bucket, burst 500`. */
 export function describeLimit(limit: Limit): string {
   const { algorithm, calendar, windowMs } = limit
-  if (holdsPermits(limit)) return `${limit.max} at once, leases of ${formatDuration(windowMs)}`
+  if (holdsPermits(limit)) return `${limit.max} concurrent, leases of ${formatDuration(windowMs)}`
   const span = calendar
     ? `calendar ${calendar.unit} (${calendar.isOfCustomer ? 'customer' : calendar.timeZone})`
     : formatDuration(windowMs)
@@ -18,14 +18,14 @@ export function describeLimit(limit: Limit): string {
   return parts.join(', ')
 }
 
-/** describeRule spells a rule: its limit, and every setting that is not the usual one. */
+/** Describes a rule: its limit, and every setting that differs from the default. */
 export function describeRule(rule: Rule): string {
   const parts = [rule.unlimited ? 'unlimited' : describeLimit(rule.limit)]
   if (rule.shadow) parts.push('shadow')
   if (rule.quota) parts.push('quota mode')
   for (const setting of SETTINGS) {
-    const spell = SPELLED[setting] ?? (() => `${setting} ${rule[setting]}`)
-    if (rule[setting] !== DEFAULTS[setting]) parts.push(spell(rule))
+    const format = FORMATTERS[setting] ?? (() => `${setting} ${rule[setting]}`)
+    if (rule[setting] !== DEFAULTS[setting]) parts.push(format(rule))
   }
   if (rule.replaces.length > 0) parts.push(`replaces ${rule.replaces.join(', ')}`)
   return parts.join('; ')
@@ -33,12 +33,12 @@ export function describeRule(rule: Rule): string {
 
 type Setting = keyof typeof DEFAULTS
 
-/** What describeRule spells in another place, or only beside another setting. */
+/** Settings that describeRule shows elsewhere, or only together with another setting. */
 const ELSEWHERE: readonly Setting[] = ['isNamed', 'unlimited', 'shadow', 'quota', 'replaces', 'syncIntervalMs']
 const SETTINGS = (Object.keys(DEFAULTS) as Setting[]).filter((setting) => !ELSEWHERE.includes(setting))
 
-/** SPELLED has words for settings that are not told well by their name and their value. */
-const SPELLED: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
+/** Descriptions of settings whose name and value alone do not read well. */
+const FORMATTERS: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
   cost: ({ cost }) => (typeof cost === 'number' ? `each weighs ${cost}` : `weighed by ${cost.by}`),
   consistency: ({ consistency, syncIntervalMs }) =>
     consistency === 'eventual' ? `eventual, every ${formatDuration(syncIntervalMs)}` : consistency,
@@ -50,7 +50,7 @@ const SPELLED: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
   retryAfterJitterMs: ({ retryAfterJitterMs }) => `Retry-After spread by ${formatDuration(retryAfterJitterMs)}`,
 }
 
-/** describeRules draws a set of rules as a tree, a line for each pattern and limit. */
+/** Draws a set of rules as a tree, a line for each pattern and limit. */
 export function describeRules(rules: RuleSet): string[] {
   const lines: string[] = []
   for (const domain of rules.domains.values()) {

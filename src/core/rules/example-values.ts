@@ -5,8 +5,8 @@ import type { Branch, RuleNode } from './rule-set.ts'
 const FILLERS = ['', 'x', '~any~', '7', '/', 'x/x', 'x.x', 'x@x', 'zzzzzzzzzzzzzzzzzzzzzzzz']
 
 /**
- * exampleValues returns a value for each node that a branch leads to: each exact value, an address of each block, a text that
- * each wildcard matches, and one that nothing else does. A node that no value leads to, because others come before it, has
+ * Returns a value for each node that a branch leads to: each exact value, an address of each block, a text that each
+ * wildcard matches, and one that nothing else does. A node that no value leads to, because others come before it, has
  * none.
  */
 export function exampleValues(branch: Branch): readonly string[] {
@@ -40,7 +40,7 @@ interface Block {
 
 const ALL = (1n << 128n) - 1n
 
-/** addressesIn lists addresses of a block: its first and last, and those just outside of the other blocks. */
+/** Lists addresses of a block: its first and last, and those just outside of the other blocks. */
 function* addressesIn(blocks: readonly Block[], at: number): Iterable<string> {
   const { first, last } = spanOf(blocks[at])
   yield textOf(first)

@@ -73,7 +73,7 @@ describe('explain', () => {
     expect(note === undefined).toBe(names.length > 0)
   })
 
-  it('tells what is not to be shown, even where nothing matches', () => {
+  it('marks what must not be shown, even where nothing matches', () => {
     const secrets = explain(domain, entriesOf('api_key=k path=/x api_key=k')).steps.map(({ secret }) => secret)
     expect(secrets).toEqual([true, false, true])
   })

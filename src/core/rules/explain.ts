@@ -7,7 +7,7 @@ import { stepInto } from './step-into.ts'
 
 export type { RuleSourceNote } from './account.ts'
 
-/** A Candidate is a pattern that an entry matches, and by what. */
+/** A pattern that an entry matches, and by what. */
 export interface Candidate {
   readonly how: 'exact value' | 'address block' | 'wildcard' | 'any value'
   /** The pattern as a path. */
@@ -28,7 +28,7 @@ export interface ExplainedStep {
   readonly known: readonly string[]
 }
 
-/** A TierChoice is what would apply to a caller of a tier. */
+/** What would apply to a caller of a tier. */
 export interface TierChoice {
   /** Undefined: to a caller without one. */
   readonly tier: string | undefined
@@ -38,7 +38,7 @@ export interface TierChoice {
   readonly isSilent: boolean
 }
 
-/** An Explanation is the way of one descriptor through the rules. */
+/** The way of one descriptor through the rules. */
 export interface Explanation {
   readonly steps: readonly ExplainedStep[]
   /** In the order in which they are listed in a decision. */
@@ -51,7 +51,7 @@ export interface Explanation {
   readonly note: string | undefined
 }
 
-/** explain retraces match, and says at each entry which kind of pattern it matched, and which it passed over. */
+/** Retraces match, and says at each entry which kind of pattern it matched, and which it passed over. */
 export function explain(
   domain: Domain,
   entries: readonly Entry[],
@@ -86,13 +86,13 @@ export function explain(
 
 const OF_THE_RULE: RuleSourceNote = Object.freeze({ kind: 'rule' })
 
-/** A SourcedRule is a rule that applies, and where it has its numbers from. */
+/** A rule that applies, and where it has its numbers from. */
 export interface SourcedRule {
   readonly rule: Rule
   readonly source: RuleSourceNote
 }
 
-/** sourcedMatch is match, with the sources of the rules. */
+/** Like match, with the sources of the rules. */
 export function sourcedMatch(
   domain: Domain,
   entries: readonly Entry[],
@@ -112,7 +112,7 @@ function sourcesOf(rules: readonly Rule[], { sources }: Trace): readonly RuleSou
   return rules.map((rule) => sources.get(rule) ?? OF_THE_RULE)
 }
 
-/** sourceText spells a source for people. `locate` names where a tier stands in the rule files. */
+/** Describes a source for people. `locate` returns where a tier is defined in the rule files. */
 export function sourceText(source: RuleSourceNote, locate?: (tier: string) => string | undefined): string {
   if (source.kind === 'account') return source.text ?? `own limit ${source.id}`
   if (source.kind === 'rule') return 'rule'
@@ -128,7 +128,7 @@ function stepOf(domain: Domain, from: RuleNode | undefined, entry: Entry, to: Ru
   return { entry, how: 'no match', pattern: undefined, secret, passedOver: [], known }
 }
 
-/** candidatesOf lists all patterns that an entry matches, in the order in which they are taken. */
+/** Lists all patterns that an entry matches, in the order in which they are taken. */
 function candidatesOf(from: RuleNode, { key, value }: Entry): readonly Candidate[] {
   const branch = from.branches.get(key)
   if (branch === undefined) return []
@@ -142,7 +142,7 @@ function candidatesOf(from: RuleNode, { key, value }: Entry): readonly Candidate
   ]
 }
 
-/** knownIn lists the patterns of the entry's key, or of all keys where the level does not have it. */
+/** Lists the patterns of the entry's key, or of all keys where the level does not have it. */
 function knownIn(node: RuleNode, { key }: Entry): readonly string[] {
   const branch = node.branches.get(key)
   const branches = branch === undefined ? [...node.branches.values()] : [branch]
@@ -158,7 +158,7 @@ function nodesOf({ exact, blocks, wildcards, any }: Branch): readonly RuleNode[]
   ]
 }
 
-/** stepOfId returns the last step of a pattern's path. */
+/** Returns the last step of a pattern's path. */
 function stepOfId({ id }: RuleNode, parent: RuleNode): string {
   return parent.id === '' ? id : id.slice(parent.id.length + 1)
 }

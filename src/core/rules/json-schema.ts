@@ -2,7 +2,7 @@ import { LIMIT_OPTIONS, type LimitOption } from '../limit-options.ts'
 import { toJsonSchema } from '../schema/json-schema.ts'
 import { RULE_FILE } from './schema.ts'
 
-/** ruleJsonSchema returns the rule language as a JSON Schema, for editors. */
+/** Returns the rule language as a JSON Schema, for editors. */
 export function ruleJsonSchema(): object {
   const schema = toJsonSchema(RULE_FILE) as { definitions: Record<'limit' | 'defaults', Described> }
   const { limit, defaults } = schema.definitions
@@ -18,12 +18,12 @@ interface Described {
   readonly properties: Record<string, object>
 }
 
-/** boundsOf is what compileLimit checks and a JSON Schema can say. Bounds of durations it cannot. */
+/** Returns what compileLimit checks and a JSON Schema can say. Bounds of durations it cannot. */
 function boundsOf({ schema, within }: LimitOption): object {
   return schema.kind === 'integer' && within !== undefined ? { minimum: within[0], maximum: within[1] } : {}
 }
 
-/** descriptionOf adds to the line about an option where it has an effect, and what it is when nobody says. */
+/** Adds to the doc line of an option where it has an effect, and its default. */
 function descriptionOf({ doc, algorithms = [], needs, default: usual }: LimitOption): string {
   // A long list of algorithms is all but one: not worth a look.
   const where = algorithms.length > 3 ? [] : [...algorithms, ...(needs ? [needs.join(': ')] : [])]

@@ -107,7 +107,7 @@ descriptors:
     ])
   })
 
-  it('are told to be wrong once, at their own place', () => {
+  it('are reported as wrong once, at their place', () => {
     expect(
       errorsOf(
         `defaults: {window: soon}\ndescriptors: [{key: a, rate_limit: {requests_per_unit: 1}}, {key: b, rate_limit: {requests_per_unit: 1}}]`,

@@ -9,22 +9,22 @@ import {
 import type { Problems } from './problems.ts'
 import type { RuleDocument } from './rule-document.ts'
 
-/** DomainDefaults are what the limits of a domain are told that say nothing themselves, and where that stands. */
+/** The defaults of a domain for its limits, and where they are defined. */
 export interface DomainDefaults {
   readonly values: LimitDefaults
-  /** locate names the place of an option, or of a part of it; undefined where no file says it. */
+  /** Names the place of an option, or of a part of it; undefined where no file says it. */
   locate(path: readonly PropertyKey[], of?: 'key'): string | undefined
 }
 
-/** A DefaultsSource is a file of a domain, and the defaults that it gives. */
+/** A file of a domain, and the defaults that it gives. */
 export interface DefaultsSource {
   readonly source: RuleDocument
   readonly defaults: LimitDefaults | undefined
 }
 
 /**
- * domainDefaults joins the defaults of all files of a domain, over those of the whole service. Two files may say the same,
- * not different things.
+ * Merges the defaults of all files of a domain over those of the service. Two files may repeat a default but not
+ * contradict each other.
  */
 export function domainDefaults(
   files: readonly DefaultsSource[],
@@ -47,12 +47,12 @@ export function domainDefaults(
   return { values, locate: (path, of) => sources.get(path[0])?.locate(['defaults', ...path], of) }
 }
 
-/** What tells how long a window is. A limit that says one of them says it all. */
+/** The options that define a window. A limit that sets one of them ignores the default of all three. */
 const WINDOW_KEYS: readonly LimitOptionKey[] = ['unit', 'window', 'calendar']
 
 /**
- * withDefaults completes a limit by the defaults of its domain. Those that mean nothing to it are left out: a burst where
- * its algorithm has none, a unit where it has a window of its own.
+ * Completes a limit with the defaults of its domain. Defaults that do not apply are omitted: a burst where its
+ * algorithm has none, a unit where the limit sets a window.
  */
 export function withDefaults(rate: RateLimitRule, defaults: LimitDefaults): RateLimitRule {
   const given = Object.keys(defaults).filter((key) => rate[key as LimitOptionKey] === undefined) as LimitOptionKey[]
@@ -71,7 +71,7 @@ export function withDefaults(rate: RateLimitRule, defaults: LimitDefaults): Rate
   return completed
 }
 
-/** isNeeded says whether an option has an effect beside what a limit says of another. */
+/** Whether an option still has an effect given the other options of the limit. */
 function isNeeded(key: LimitOptionKey, rate: RateLimitRule): boolean {
   const { needs }: LimitOption = LIMIT_OPTIONS[key]
   if (needs === undefined) return true

@@ -47,7 +47,7 @@ describe('LiteralTrie', () => {
     expect(startsFound(trie, '')).toEqual([])
   })
 
-  it('files a text where its start tells it from the others, when it is cut', () => {
+  it('files a text where its start distinguishes it from the others, when it is cut', () => {
     const trie = trieOf(['tenant-1/', 'tenant-2/', 'user', 'user/admin'], true)
     expect(startsFound(trie, 'tenant-2')).toEqual(['tenant-2/'])
     expect(startsFound(trie, 'user/x')).toEqual(['user', 'user/admin'])

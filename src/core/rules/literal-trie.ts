@@ -1,4 +1,4 @@
-/** TrieArrays are the nodes of a trie, by their numbers, in a form that can be sent to another process. */
+/** The nodes of a trie, by their numbers, in a form that can be sent to another process. */
 export interface TrieArrays {
   readonly parents: Int32Array
   readonly codes: Uint16Array
@@ -9,15 +9,15 @@ export interface TrieArrays {
   readonly nextFiled: Int32Array
 }
 
-/** A BuiltTrie is a trie with what is filed at each of its nodes. */
+/** A trie with what is filed at each of its nodes. */
 export interface BuiltTrie<T> extends TrieArrays {
   readonly targets: ArrayLike<T | undefined>
 }
 
 /**
- * LiteralTrie holds many texts such that those a value starts with, or contains, are found in one walk along the value:
- * a step for each of its characters, no string made, however many texts there are. Nodes are numbers, 0 is the root, and
- * a child is found by hashing its parent and its character.
+ * Holds many texts such that those a value starts with, or contains, are found in one walk along the value: a step for
+ * each of its characters, no string made, however many texts there are. Nodes are numbers, 0 is the root, and a child
+ * is found by hashing its parent and its character.
  */
 export class LiteralTrie<T> {
   readonly #parents: Int32Array
@@ -28,9 +28,9 @@ export class LiteralTrie<T> {
   readonly #nextFiled: Int32Array
 
   /**
-   * With `isCut`, a text is filed as soon as its start tells it from all others, which takes far fewer nodes: whoever
-   * finds it has to compare the rest. Without, the trie is also an automaton (Aho and Corasick, 1975), see fallbackOf.
-   * In place of texts it takes what another trie has built.
+   * With `isCut`, a text is filed as soon as its start distinguishes it from all others, which takes far fewer nodes:
+   * the caller must then compare the rest. Without it, the trie is also an automaton (Aho and Corasick, 1975), see
+   * fallbackOf. Instead of texts it accepts what another trie has built.
    */
   constructor(texts: ReadonlyMap<string, T> | BuiltTrie<T>, isCut = false) {
     if ('parents' in texts) {
@@ -53,7 +53,7 @@ export class LiteralTrie<T> {
     if (!isCut) this.#link(depths)
   }
 
-  /** built is what this trie is made of. */
+  /** Returns what this trie is made of. */
   get built(): BuiltTrie<T> {
     return {
       parents: this.#parents,
@@ -65,7 +65,7 @@ export class LiteralTrie<T> {
     }
   }
 
-  /** childOf returns where a character leads from a node, or 0 if nowhere. */
+  /** Returns where a character leads from a node, or 0 if nowhere. */
   childOf(node: number, code: number): number {
     const mask = this.#slots.length - 1
     for (let at = slotOf(node, code) & mask; ; at = (at + 1) & mask) {
@@ -74,17 +74,17 @@ export class LiteralTrie<T> {
     }
   }
 
-  /** targetOf returns what is filed at a node. */
+  /** Returns what is filed at a node. */
   targetOf(node: number): T | undefined {
     return this.#targets[node]
   }
 
-  /** fallbackOf returns the node of the longest proper end of this node's text that the trie has. */
+  /** Returns the node of the longest proper end of this node's text that the trie has. */
   fallbackOf(node: number): number {
     return this.#fallbacks[node]
   }
 
-  /** nextFiledOf returns the closest node, by fallbacks from this one, at which something is filed, or 0. */
+  /** Returns the closest node, by fallbacks from this one, at which something is filed, or 0. */
   nextFiledOf(node: number): number {
     return this.#nextFiled[node]
   }
@@ -96,7 +96,7 @@ export class LiteralTrie<T> {
     this.#slots[at] = node
   }
 
-  /** #link finds the fallbacks, the shallow nodes first: those of a node follow from those of its parent. */
+  /** Finds the fallbacks, the shallow nodes first: those of a node follow from those of its parent. */
   #link(depths: readonly number[]): void {
     const byDepth = depths.map((_, node) => node).sort((a, b) => depths[a] - depths[b])
     for (const node of byDepth) {
@@ -123,7 +123,7 @@ interface Nodes<T> {
   readonly targets: (T | undefined)[]
 }
 
-/** nodesOf adds the texts in order, so that each shares its first nodes with the one before. */
+/** Adds the texts in order, so that each shares its first nodes with the one before. */
 function nodesOf<T>(texts: ReadonlyMap<string, T>, isCut: boolean): Nodes<T> {
   const nodes: Nodes<T> = { parents: [0], codes: [0], depths: [0], targets: [undefined] }
   const sorted = [...texts.keys()].sort()

@@ -226,7 +226,7 @@ describe('files of one domain', () => {
     )
   })
 
-  it('are told apart in errors', () => {
+  it('are distinguished in errors', () => {
     expect(raisedBy(() => load(A, A))).toBe(
       'RULE_DUPLICATE_KEY: 2.yaml:4:10: "a" is already defined at 1.yaml:4:10. A key, or a key with its value, must be unique within a level.',
     )

@@ -5,22 +5,22 @@ import { RulesError } from './problems.ts'
 import { objectDocument, type RuleDocument } from './rule-document.ts'
 import type { RuleSet } from './rule-set.ts'
 
-/** A RuleText is one rule file: its name, as errors are to mention it, and its content. */
+/** One rule file: its name, as errors are to mention it, and its content. */
 export interface RuleText {
   readonly file: string
   readonly text: string
 }
 
-/** A RuleObject is a rule file as plain values: what errors are to call it, and what it says. */
+/** A rule file as plain values: what errors are to call it, and what it says. */
 export interface RuleObject {
   readonly file: string
   readonly value: unknown
 }
 
-/** A RuleInput is one rule file, in either form. */
+/** One rule file, in either form. */
 export type RuleInput = RuleText | RuleObject
 
-/** loadRules parses and compiles rule files together. It throws a RulesError with everything that is wrong. */
+/** Parses and compiles rule files together. It throws a RulesError with everything that is wrong. */
 export function loadRules(inputs: readonly RuleInput[], options: CompileOptions = {}): RuleSet {
   const documents: RuleDocument[] = []
   const refused: RulesError[] = []
@@ -41,13 +41,13 @@ function documentOf(input: RuleInput): RuleDocument {
   return 'text' in input ? parseRules(input.file, input.text) : objectDocument(input.file, input.value)
 }
 
-/** isSameInput says whether two inputs are one file that did not change. Objects are the same when they are one object. */
+/** Returns whether two inputs are one file that did not change. Objects are the same when they are one object. */
 export function isSameInput(a: RuleInput, b: RuleInput): boolean {
   if (a.file !== b.file) return false
   return 'text' in a ? 'text' in b && a.text === b.text : 'value' in b && a.value === b.value
 }
 
-/** attempt returns what a step makes, or notes why it was refused. */
+/** Returns what a step makes, or notes why it was refused. */
 function attempt<T>(step: () => T, refused: RulesError[]): T | undefined {
   try {
     return step()

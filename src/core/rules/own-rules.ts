@@ -4,10 +4,10 @@ import { TwoGenerations } from '../two-generations.ts'
 import { DEFAULTS } from './compile-rule.ts'
 import type { Domain, PathStep, Rule, RuleNode } from './rule-set.ts'
 
-/** A StandIn is what becomes of a rule: a limit in its place, the rule itself, or nothing, where another limit is for both. */
+/** What becomes of a rule: a limit in its place, the rule itself, or nothing, where another limit is for both. */
 export type StandIn = Limit | 'kept' | 'dropped'
 
-/** A CallerPlace is where an entry that leads to an account stands, and the one before it in the descriptor. */
+/** Where an entry that leads to an account stands, and the one before it in the descriptor. */
 export interface CallerPlace {
   /** The position of the entry, and the pattern that it led to. */
   readonly at: number
@@ -15,7 +15,7 @@ export interface CallerPlace {
   readonly outer: CallerPlace | undefined
 }
 
-/** An OwnLevel is a level of a descriptor where a caller has its own limits. */
+/** A level of a descriptor where a caller has its own limits. */
 export interface OwnLevel {
   /** What becomes of each rule. Where there is no rule, the first is the limit. */
   readonly standIns: readonly StandIn[]
@@ -29,7 +29,7 @@ export interface OwnLevel {
   readonly caller: CallerPlace
 }
 
-/** Known is what rules were made of, and the rules. */
+/** What rules were made of, and the rules. */
 interface Known {
   readonly standIns: readonly StandIn[]
   readonly given: readonly Rule[]
@@ -45,10 +45,10 @@ const CALLERS = 16_384
 const known = new WeakMap<RuleNode, TwoGenerations<string, Known>>()
 
 /**
- * ownRules returns the rules of a level where a caller has its own limits. They count on the same counters as those that they
- * stand in for; where callers share a counter (`share_threshold`), on one of the caller alone. Rules are made once: a caller
- * whose limits are equal to those of its last request gets the same rules, so that whatever is kept for a rule or a limit is
- * found again.
+ * Returns the rules of a level where a caller has individual limits. They count on the same counters as the rules they
+ * replace; where callers share a counter (`share_threshold`), on a separate counter of the caller. Rules are made once:
+ * a caller whose limits equal those of its last request gets the same rules, so that whatever is kept per rule or limit
+ * is found again.
  */
 export function ownRules(own: OwnLevel): readonly Rule[] {
   const node = own.node ?? own.caller.node
@@ -89,7 +89,7 @@ function compile(own: OwnLevel): readonly Rule[] {
   return Object.freeze(made)
 }
 
-/** added is the rule of a level that has none. */
+/** Returns the rule of a level that has none. */
 function added({ domain, entries, at, node, caller }: OwnLevel, limit: Limit): Rule {
   const rest = entries.slice(caller.at + 1, at + 1)
   const id = node?.id ?? [caller.node.id, ...rest.map(({ key, value }) => `${key}=${value}`)].join('/')
@@ -97,7 +97,7 @@ function added({ domain, entries, at, node, caller }: OwnLevel, limit: Limit): R
   return Object.freeze({ ...DEFAULTS, id, name: id, limit, path: ownPath(path, caller) })
 }
 
-/** ownPath spells the entries of callers by their own values, where a pattern has one counter for all of them. */
+/** Replaces shared patterns by the caller's values, where a pattern has one counter for all callers. */
 function ownPath(path: readonly PathStep[], caller: CallerPlace | undefined): readonly PathStep[] {
   if (caller === undefined) return path
   const { at, outer } = caller
@@ -106,7 +106,7 @@ function ownPath(path: readonly PathStep[], caller: CallerPlace | undefined): re
   return ownPath(path.with(at, Object.freeze({ ...step, isOpen: true, sharedAs: undefined })), outer)
 }
 
-/** isSame compares keys as well: one value can be spelled like several entries, but not like their keys. */
+/** Compares keys as well: one value can look like several entries, but its keys cannot. */
 function isSame(before: Known, { standIns, rules, entries, at }: OwnLevel, from: number): boolean {
   const { keys, given } = before
   if (keys.length !== at + 1 - from || given.length !== rules.length) return false
@@ -115,14 +115,14 @@ function isSame(before: Known, { standIns, rules, entries, at }: OwnLevel, from:
   return areEqual(before.standIns, standIns)
 }
 
-/** areEqual compares limits: those of an account may be compiled again for each request. */
+/** Compares limits: those of an account may be compiled again for each request. */
 function areEqual(a: readonly StandIn[], b: readonly StandIn[]): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && !isEqual(a[i], b[i])) return false
   return true
 }
 
-/** isEqual compares what tells limits apart: the shape spells everything but the numbers, and the pace follows from both. */
+/** Compares what distinguishes limits: the shape covers everything but the numbers, and the pace follows from both. */
 function isEqual(a: StandIn, b: StandIn): boolean {
   if (typeof a === 'string' || typeof b === 'string') return false
   return a.max === b.max && a.capacity === b.capacity && a.countDenied === b.countDenied && a.shape === b.shape
@@ -139,7 +139,7 @@ const PLAIN: PathStep = Object.freeze({
 })
 const SECRET: PathStep = Object.freeze({ ...PLAIN, secret: true })
 
-/** stepWithoutPattern says how to spell an entry that a limit counts although no pattern of the rules mentions it. */
+/** Describes how to encode an entry that a limit counts although no pattern of the rules mentions it. */
 export function stepWithoutPattern(domain: Domain, { key }: Entry): PathStep {
   return domain.secretKeys.has(key) ? SECRET : PLAIN
 }

@@ -10,7 +10,7 @@ const MAX_WEIGHT = 500
 const EXACT_AT_ONCE = 200
 const BYTES_AT_ONCE = 65_536
 
-/** packRules turns rules into parts, which RuleUnpacker makes the same rules of, in another thread or process. */
+/** Turns rules into parts, which RuleUnpacker makes the same rules of, in another thread or process. */
 export function* packRules(rules: RuleSet): Generator<RulePart> {
   let part: PackedRecord[] = []
   let weight = 0
@@ -25,7 +25,7 @@ export function* packRules(rules: RuleSet): Generator<RulePart> {
   if (part.length > 0) yield part
 }
 
-/** weightOf says how long a record takes to unpack, in about half a microsecond. */
+/** Returns how long a record takes to unpack, in about half a microsecond. */
 function weightOf(record: PackedRecord): number {
   switch (record[0]) {
     case 'node':
@@ -65,7 +65,7 @@ class Packer {
     yield ['end', ruleCount, version]
   }
 
-  /** #node numbers a node and all nodes below it. */
+  /** Numbers a node and all nodes below it. */
   *#node(node: RuleNode): Generator<PackedRecord> {
     if (this.#nodes.has(node)) return
     const rules: (number | string)[] = []
@@ -83,8 +83,8 @@ class Packer {
   }
 
   *#settingsOf({ id, name, limit, path, ...settings }: Rule): Generator<PackedRecord, number> {
-    const spelled = JSON.stringify(settings, (_, value) => (value instanceof Map ? [...value] : value))
-    return yield* numbered(this.#settings, spelled, ['settings', settings satisfies RuleSettings])
+    const json = JSON.stringify(settings, (_, value) => (value instanceof Map ? [...value] : value))
+    return yield* numbered(this.#settings, json, ['settings', settings satisfies RuleSettings])
   }
 
   *#limit(limit: Limit): Generator<PackedRecord, number> {
@@ -100,7 +100,7 @@ class Packer {
     return yield* numbered(this.#paths, path, ['path', parent, step])
   }
 
-  /** #links says where the branches of a node lead. */
+  /** Returns where the branches of a node lead. */
   *#links(node: RuleNode): Generator<PackedRecord> {
     for (const [key, branch] of node.branches) {
       yield ['branch', this.#numberOf(node), key, branch.any === undefined ? -1 : this.#numberOf(branch.any)]
@@ -143,7 +143,7 @@ class Packer {
   }
 }
 
-/** numbered returns the number of a thing. The first time it yields the record that introduces it. */
+/** Returns the number of a thing. The first time it yields the record that introduces it. */
 function* numbered<K>(known: Map<K, number>, key: K, record: PackedRecord): Generator<PackedRecord, number> {
   const before = known.get(key)
   if (before !== undefined) return before
@@ -152,7 +152,7 @@ function* numbered<K>(known: Map<K, number>, key: K, record: PackedRecord): Gene
   return known.size - 1
 }
 
-/** nodesOf lists where a branch leads. */
+/** Lists where a branch leads. */
 function nodesOf({ exact, blocks, wildcards, any }: Branch): readonly RuleNode[] {
   const nodes = [...exact.values(), ...(blocks?.targets ?? []), ...(wildcards?.targets ?? [])]
   return any === undefined ? nodes : [...nodes, any]

@@ -9,9 +9,9 @@ export type RuleSettings = Omit<Rule, 'id' | 'name' | 'limit' | 'path'>
 export type IndexArray = Int32Array | Uint32Array | Uint16Array
 
 /**
- * A PackedRecord is a step on the way to a RuleSet, small enough to be taken in a moment. Limits, steps, paths, settings
- * and nodes are numbered in the order in which they come, and only refer to those before them. All nodes come before the
- * branches that join them. Whatever is said about a branch follows it.
+ * A step on the way to a RuleSet, small enough to be taken in a moment. Limits, steps, paths, settings and nodes are
+ * numbered in the order in which they come, and only refer to those before them. All nodes come before the branches
+ * that join them. Whatever is said about a branch follows it.
  */
 export type PackedRecord =
   | readonly [kind: 'limit', options: LimitOptions]
@@ -57,7 +57,7 @@ export interface PackedDomain {
 }
 
 /**
- * A RulePart is what is sent, and taken, at a time. It holds nothing but plain values, maps and typed arrays, so that it
- * can be cloned to another thread or process.
+ * What is sent, and taken, at a time. It holds nothing but plain values, maps and typed arrays, so that it can be
+ * cloned to another thread or process.
  */
 export type RulePart = readonly PackedRecord[]

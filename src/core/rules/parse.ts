@@ -1,7 +1,7 @@
 import type { RuleDocument } from './rule-document.ts'
 import { YamlText } from './yaml-text.ts'
 
-/** parseRules reads the text of a rule file. It throws a RulesError, with file, line and column of each fault. */
+/** Reads the text of a rule file. It throws a RulesError, with file, line and column of each fault. */
 export function parseRules(file: string, text: string): RuleDocument {
   const yaml = new YamlText(file, text)
   return {

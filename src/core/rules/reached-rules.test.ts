@@ -133,7 +133,7 @@ describe('the rules that a caller reaches', () => {
     expect(idsOf(undefined)).toEqual([])
   })
 
-  it('of a key that is kept as a hash, are those of any key, and those of its own value', () => {
+  it('of a key that is kept as a hash, are those of any key, and those of its value', () => {
     const keys = compile({
       descriptors: [
         { key: 'api_key', rate_limit: limit(1) },

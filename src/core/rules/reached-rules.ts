@@ -6,7 +6,7 @@ import { type SourcedRule, sourcedMatch } from './explain.ts'
 import type { Domain, RuleNode } from './rule-set.ts'
 import { stepInto } from './step-into.ts'
 
-/** A ReachingCaller is what an entry that says who is calling carries, and what is known of it, before and after a change. */
+/** The entry that identifies a caller, and what is known of the caller before and after a change. */
 export interface ReachingCaller {
   /** Undefined: not known, as of an API key that is kept as a hash. */
   readonly value: string | undefined
@@ -22,7 +22,7 @@ export interface ReachedInput {
   readonly callers: ReadonlyMap<string, ReachingCaller>
   /** The tier that requests name: rules at and below `tiered: true` are reached, too, whoever calls. */
   readonly tier?: string
-  /** The tiers that stand in place of those of the rules. */
+  /** The tiers that replace those of the rules. */
   readonly tiersBefore: TierLookup | undefined
   readonly tiersAfter: TierLookup | undefined
   /** What records name below a caller's entry, and rules may not. */
@@ -31,7 +31,7 @@ export interface ReachedInput {
   readonly maxPlaces?: number
 }
 
-/** A ReachedRule is a rule that requests of a caller can come to. */
+/** A rule that requests of a caller can reach. */
 export interface ReachedRule {
   readonly domain: string
   /** The id of the rule, and its name after the change. */
@@ -48,7 +48,7 @@ export interface ReachedRule {
   readonly after: SourcedRule | undefined
 }
 
-/** ReachedRules are the rules that a caller reaches. */
+/** The rules that a caller reaches. */
 export interface ReachedRules {
   readonly rules: readonly ReachedRule[]
   /** False: there are more places than were looked at. */
@@ -61,16 +61,16 @@ export interface ReachedRules {
 export const MAX_PLACES = 5_000
 
 /**
- * reachedRules lists every rule of a domain that an entry of a caller leads to, and each rule as it is decided by before and
- * after a change of what is known of the caller. It asks `match` itself, with a request for each pattern: what it says is what
- * is decided. Before and after may be the same, for what applies now.
+ * Lists every rule of a domain that an entry of a caller leads to, and the rule that decides before and after a change
+ * of what is known of the caller. It calls `match` itself with a request for each pattern, so its answer is what is
+ * decided. Before and after may be the same, to list what applies now.
  */
 export function reachedRules(input: ReachedInput): ReachedRules {
   return new PlaceWalk(input).run()
 }
 
-/** A Place is a way into the rules: entries, and the nodes of the pattern and of tiers that they lead to. */
-interface Place {
+/** A way into the rules: entries, and the nodes of the pattern and of tiers that they lead to. */
+interface LevelPlace {
   readonly entries: readonly Entry[]
   readonly pattern: RuleNode | undefined
   readonly sets: readonly RuleNode[]
@@ -101,7 +101,7 @@ class PlaceWalk {
     return { rules: this.#rules, isComplete: this.#isComplete, places: this.#seen.size }
   }
 
-  #below(place: Place): void {
+  #below(place: LevelPlace): void {
     const nodes = place.pattern === undefined ? place.sets : [place.pattern, ...place.sets]
     for (const key of new Set(nodes.flatMap(({ branches }) => [...branches.keys()]))) {
       if (key === 'tier' && this.#input.domain.hasTiers) continue
@@ -114,7 +114,7 @@ class PlaceWalk {
     }
   }
 
-  /** #valuesOf lists the values of an entry that are told apart on a level. */
+  /** Lists the values of an entry that a level distinguishes. */
   #valuesOf(key: string, nodes: readonly RuleNode[]): readonly string[] {
     const caller = this.#input.callers.get(key)
     if (caller?.value !== undefined) return [caller.value]
@@ -126,7 +126,7 @@ class PlaceWalk {
     return own.length > 0 ? own : values.filter((value) => !named.includes(value))
   }
 
-  #step({ entries, pattern, sets, callerAt, isExact }: Place, key: string, value: string): void {
+  #step({ entries, pattern, sets, callerAt, isExact }: LevelPlace, key: string, value: string): void {
     const caller = this.#input.callers.get(key)
     const entry = { key, value }
     const next = pattern && stepInto(pattern, entry)
@@ -137,7 +137,7 @@ class PlaceWalk {
     if (caller !== undefined) this.#callers.set(entry, caller)
     const at = !isBelow || (caller === undefined && callerAt !== NOWHERE) ? callerAt : entries.length
     const isNamed = [pattern, ...sets].some((node) => node?.branches.get(key)?.exact.has(value) === true)
-    const place: Place = {
+    const place: LevelPlace = {
       entries: [...entries, entry],
       pattern: next,
       sets: isBelow && next !== undefined ? [...inSets, ...this.#setsAt(next, [...entries, entry])] : inSets,
@@ -149,7 +149,7 @@ class PlaceWalk {
     this.#below(place)
   }
 
-  /** #leadsToCaller says whether an entry of a caller stands anywhere below a node. */
+  /** Returns whether an entry of a caller stands anywhere below a node. */
   #leadsToCaller(node: RuleNode): boolean {
     const known = this.#leads.get(node)
     if (known !== undefined) return known
@@ -168,12 +168,12 @@ class PlaceWalk {
     return leads
   }
 
-  /** #begins says whether the tier that requests name changes limits from a pattern on. */
+  /** Returns whether the tier that requests name changes limits from a pattern on. */
   #begins(pattern: RuleNode | undefined): boolean {
     return this.#input.tier !== undefined && pattern?.tiers !== undefined
   }
 
-  /** #setsAt returns the sets of tiers that may begin at a pattern, for any caller on the way, before or after. */
+  /** Returns the sets of tiers that may begin at a pattern, for any caller on the way, before or after. */
   #setsAt(pattern: RuleNode, entries: readonly Entry[]): readonly RuleNode[] {
     const { domain, tier, tiersBefore, tiersAfter } = this.#input
     const callers = entries.flatMap((entry) => this.#callers.get(entry) ?? [])
@@ -185,13 +185,13 @@ class PlaceWalk {
     return [...new Set(sets.filter((set) => set !== undefined))]
   }
 
-  #lookAtPaths(place: Place): void {
+  #lookAtPaths(place: LevelPlace): void {
     for (const path of this.#input.paths ?? []) {
       if (path.length > 0) this.#look({ ...place, entries: [...place.entries, ...path.map(this.#named)] })
     }
   }
 
-  /** #named notes an entry that a record names, where it is one of a caller. */
+  /** Notes an entry that a record names, where it is one of a caller. */
   readonly #named = ({ key, value }: Entry): Entry => {
     const entry = { key, value }
     const caller = this.#input.callers.get(key)
@@ -199,8 +199,8 @@ class PlaceWalk {
     return entry
   }
 
-  /** #look asks for the rules of a place, before and after. */
-  #look({ entries, callerAt, isExact }: Place): void {
+  /** Asks for the rules of a place, before and after. */
+  #look({ entries, callerAt, isExact }: LevelPlace): void {
     const text = JSON.stringify(entries.map(({ key, value }) => [key, value]))
     if (this.#seen.has(text)) return
     this.#seen.add(text)
@@ -216,7 +216,7 @@ class PlaceWalk {
     }
   }
 
-  /** #rulesAt returns the rules that end at a place, by their id and how many of the same id stand before. */
+  /** Returns the rules that end at a place, by their id and how many of the same id stand before. */
   #rulesAt(
     entries: readonly Entry[],
     accountOf: (caller: ReachingCaller) => Account | undefined,

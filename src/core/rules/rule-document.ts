@@ -1,15 +1,15 @@
 import { pathText } from '../path-text.ts'
 
-/** A RuleDocument is one rule file before it is checked: its value, and where each part of it stands. */
+/** One rule file before it is checked: its value, and where each part of it stands. */
 export interface RuleDocument {
   readonly value: unknown
-  /** locate names the place of a path within the value: `rules/api.yaml:14:5`, or `rules[0].descriptors[1]`. */
+  /** Names the place of a path within the value: `rules/api.yaml:14:5`, or `rules[0].descriptors[1]`. */
   locate(path: readonly PropertyKey[], of?: 'key' | 'value'): string
-  /** line is the place in short, for a second mention in the same file: `line 6`. */
+  /** Returns the place in short, for a second mention in the same file: `line 6`. */
   line(path: readonly PropertyKey[]): string
 }
 
-/** objectDocument makes a RuleDocument of a plain object. */
+/** Makes a RuleDocument of a plain object. */
 export function objectDocument(name: string, value: unknown): RuleDocument {
   const locate = (path: readonly PropertyKey[]): string => name + pathText(path)
   return { value, locate, line: locate }

@@ -10,8 +10,8 @@ const OPEN: PathStep = Object.freeze({
   metadata: undefined,
 })
 
-/** OPEN_PATH is the path of a rule on one entry, whose value tells callers apart. */
+/** The path of a rule on one entry whose value identifies the caller. */
 export const OPEN_PATH: readonly PathStep[] = Object.freeze([OPEN])
 
-/** SECRET_PATH is the same for a value that is stored and shown as a keyed hash only. */
+/** Returns the same for a value that is stored and shown as a keyed hash only. */
 export const SECRET_PATH: readonly PathStep[] = Object.freeze([Object.freeze({ ...OPEN, secret: true })])

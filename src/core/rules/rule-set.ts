@@ -5,7 +5,7 @@ import type { WildcardIndex } from './wildcard-index.ts'
 
 export type { Cost, PathStep, Rule, RuleResponse } from '../rule.ts'
 
-/** A RuleNode is one level of the pattern tree: the rules that apply here, and where the next entry leads. */
+/** One level of the pattern tree: the rules that apply here, and where the next entry leads. */
 export interface RuleNode {
   readonly rules: readonly Rule[]
   /** By the entry's key. Maps, because a caller may name an entry `__proto__`. */
@@ -19,7 +19,7 @@ export interface RuleNode {
   readonly path: readonly PathStep[]
 }
 
-/** A Branch leads from an entry's key to the next level: by exact value, address block, wildcard, or any value. */
+/** Leads from an entry's key to the next level: by exact value, address block, wildcard, or any value. */
 export interface Branch {
   readonly exact: ReadonlyMap<string, RuleNode>
   readonly blocks: CidrIndex<RuleNode> | undefined
@@ -27,7 +27,7 @@ export interface Branch {
   readonly any: RuleNode | undefined
 }
 
-/** A Domain is the rules of one name space. */
+/** The rules of one name space. */
 export interface Domain {
   readonly name: string
   readonly root: RuleNode
@@ -35,14 +35,16 @@ export interface Domain {
   readonly evaluatePath: boolean
   /** True where a descriptor's `tier` entry picks a set of limits, instead of being matched. */
   readonly hasTiers: boolean
-  /** Keys that some level marks as secret: where no pattern says how a value is spelled, these are spelled so. */
+  /**
+   * Keys that some level marks as secret: without a pattern that says otherwise, their values are encoded as secrets.
+   */
   readonly secretKeys: ReadonlySet<string>
   readonly version: string | undefined
-  /** What limits of the domain are told that say nothing, for those that are compiled later. */
+  /** The defaults for limits of the domain, for those that are compiled later. */
   readonly defaults: LimitDefaults
 }
 
-/** A RuleSet is all rules of all domains, compiled once and frozen. */
+/** All rules of all domains, compiled once and frozen. */
 export interface RuleSet {
   readonly domains: ReadonlyMap<string, Domain>
   readonly ruleCount: number

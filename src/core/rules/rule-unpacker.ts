@@ -11,7 +11,7 @@ type OpenBranch = { -readonly [Part in keyof Branch]: Branch[Part] } & { readonl
 const NO_PATH: readonly PathStep[] = Object.freeze([])
 const NO_BRANCHES: ReadonlyMap<string, Branch> = new Map()
 
-/** RuleUnpacker makes rules of the parts that packRules made of others, part by part: none takes longer than a moment. */
+/** Makes rules of the parts that packRules made of others, part by part: none takes longer than a moment. */
 export class RuleUnpacker {
   readonly #limits: Limit[] = []
   readonly #steps: PathStep[] = []
@@ -26,7 +26,7 @@ export class RuleUnpacker {
   #arrays: IndexArray[] = []
   #rules: RuleSet | undefined
 
-  /** add takes the next part. It returns the rules when that was the last. */
+  /** Takes the next part. It returns the rules when that was the last. */
   add(part: RulePart): RuleSet | undefined {
     for (const record of part) this.#take(record)
     return this.#rules

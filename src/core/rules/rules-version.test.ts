@@ -9,7 +9,7 @@ const versionOf = (...texts: string[]): string =>
   loadRules(texts.map((text, i) => ({ file: `${i}.yaml`, text }))).version
 
 describe('the version of a rule set', () => {
-  it('is 12 hexadecimal digits that other releases spell the same', () => {
+  it('is 12 hexadecimal digits that other releases format the same', () => {
     expect(versionOf(TEXT)).toBe('b8cfefa2950f')
     expect(NO_RULES.version).toBe('000000000000')
   })
@@ -26,7 +26,7 @@ describe('the version of a rule set', () => {
     expect(new Set(all).size).toBe(4)
   })
 
-  it('tells rules apart that differ beyond the first 64 Ki characters, in any alphabet', () => {
+  it('distinguishes rules that differ beyond the first 64 Ki characters, in any alphabet', () => {
     const long = (end: string): string => versionOf(`${many}  - { key: ${end} }\n`)
     const many = `domain: d\ndescriptors:\n${Array.from({ length: 5_000 }, (_, i) => `  - { key: "ж${i}" }\n`).join('')}`
     expect(long('a')).not.toBe(long('b'))

@@ -5,11 +5,11 @@ const DIGITS = 12
 const AT_ONCE = 65_536
 
 /**
- * rulesVersion names the content of rule files by 12 hexadecimal digits: the same on every node and in every process that
- * has the same rules in the same order, whatever the files are called, and whatever comments and spaces they have.
+ * Names the content of rule files by 12 hexadecimal digits: the same on every node and in every process that has the
+ * same rules in the same order, whatever the files are called, and whatever comments and spaces they have.
  */
 export function rulesVersion(files: readonly RuleFile[]): string {
-  // The key is no secret: nobody gains by making two sets of rules with one version.
+  // The key is not secret: giving two sets of rules the same version gains nothing.
   const hash = new KeyedHash(0, 0)
   for (const file of files) {
     const text = JSON.stringify(file)

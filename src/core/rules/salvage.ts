@@ -3,9 +3,9 @@ import type { Issue } from '../schema/check.ts'
 type Tree = Record<PropertyKey, unknown>
 
 /**
- * salvage returns a copy of a rule file without the parts that do not follow the language, so that the rest can be
- * checked as well, and one run reports all errors. What cannot be left out (a level, a key) is replaced by something valid
- * that has no effect. `first` numbers the replacements: no two files have the same.
+ * Returns a copy of a rule file without the parts that do not follow the language, so that the rest can be checked as
+ * well, and one run reports all errors. What cannot be left out (a level, a key) is replaced by something valid that
+ * has no effect. `first` numbers the replacements: no two files have the same.
  */
 export function salvage(value: unknown, issues: readonly Issue[], first: number): unknown {
   const root = copyOf(value)
@@ -32,20 +32,20 @@ function repair(root: unknown, issue: Issue, placeholder: string): void {
   }
 }
 
-/** repairLimit removes a wrong limit; in a list another takes its place, so that those after it keep their positions. */
+/** Removes a wrong limit; in a list another takes its place, so that those after it keep their positions. */
 function repairLimit(root: unknown, path: readonly PropertyKey[], at: number): void {
   const inList = path[at] === 'rate_limits' && typeof path[at + 1] === 'number'
   set(root, path.slice(0, at + (inList ? 2 : 1)), inList ? { unlimited: true } : undefined)
 }
 
-/** repairTiers leaves a tier behind, so that `tiered` does not look wrong where it is not. */
+/** Leaves a tier behind, so that `tiered` does not look wrong where it is not. */
 function repairTiers(root: unknown, path: readonly PropertyKey[], placeholder: string): void {
   if (path.length === 2) set(root, path, undefined)
   else set(root, path, {})
   set(root, ['tiers', placeholder], {})
 }
 
-/** makeUnique gives a descriptor that lost its value another: as a bare key it would look like one that is there. */
+/** Gives a descriptor that lost its value another: as a bare key it would look like one that is there. */
 function makeUnique(root: unknown, path: readonly PropertyKey[], placeholder: string): void {
   const descriptor = at(root, path)
   if (isTree(descriptor) && descriptor.value === undefined && descriptor.cidr === undefined) {
@@ -53,7 +53,7 @@ function makeUnique(root: unknown, path: readonly PropertyKey[], placeholder: st
   }
 }
 
-/** set changes what stands at a path; undefined takes it away. A path that is not there is left alone. */
+/** Changes what stands at a path; undefined takes it away. A path that is not there is left alone. */
 function set(root: unknown, path: readonly PropertyKey[], value: unknown): void {
   const last = path.at(-1)
   const parent = at(root, path.slice(0, -1))

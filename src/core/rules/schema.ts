@@ -16,7 +16,7 @@ const LIMIT: RefSchema<RateLimitRule> = { kind: 'ref', name: 'limit', to: () => 
 
 const DEFAULTS_OBJECT: Schema = {
   kind: 'object',
-  doc: 'What the limits of the domain are told that say nothing themselves',
+  doc: 'Defaults for the limits of the domain',
   fields: DEFAULT_OPTIONS,
 }
 const DEFAULTS: RefSchema<LimitDefaults> = { kind: 'ref', name: 'defaults', to: () => DEFAULTS_OBJECT }
@@ -60,12 +60,12 @@ const DESCRIPTOR_FIELDS = {
   secret: { schema: BOOLEAN, doc: 'Values are stored, logged and shown only as a keyed hash' },
   tiered: {
     schema: BOOLEAN,
-    doc: "true: the caller's tier replaces this limit and those below. false: nothing known of a caller changes them",
+    doc: "true: the caller's tier replaces this limit and those below. false: no tier or override changes them",
   },
   enabled: { schema: BOOLEAN, doc: 'false switches this level and those below off' },
 } as const satisfies Readonly<Record<string, Field>>
 
-/** A DescriptorRule is one level of a pattern: a key, perhaps a value, its limits, and the levels below. */
+/** One level of a pattern: a key, perhaps a value, its limits, and the levels below. */
 export interface DescriptorRule extends ObjectValue<typeof DESCRIPTOR_FIELDS> {
   descriptors?: DescriptorRule[] | null | undefined
 }
@@ -82,7 +82,7 @@ const DESCRIPTOR_OBJECT: Schema = {
 
 const TIER_FIELDS = { ...LIMITS, descriptors: DESCRIPTORS } as const
 
-/** A TierRule is what stands in place of a tiered descriptor, for callers of one tier. */
+/** What stands in place of a tiered descriptor, for callers of one tier. */
 export type TierRule = ObjectValue<typeof TIER_FIELDS>
 
 const TIER_OBJECT: Schema = {
@@ -118,8 +118,8 @@ const FILE_FIELDS = {
   descriptors: DESCRIPTORS,
 } as const satisfies Readonly<Record<string, Field>>
 
-/** A RuleFile is one file of rules, as its author writes it: docs/rules.md has every key. */
+/** One file of rules, as its author writes it: docs/rules.md has every key. */
 export type RuleFile = ObjectValue<typeof FILE_FIELDS>
 
-/** RULE_FILE is the schema of a whole rule file. */
+/** The schema of a whole rule file. */
 export const RULE_FILE = { kind: 'object', fields: FILE_FIELDS } as const satisfies Schema

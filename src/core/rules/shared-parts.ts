@@ -4,12 +4,12 @@ import type { PathStep } from './rule-set.ts'
 /** What limits of rules were compiled from: a limit that is to be sent elsewhere is compiled there. */
 const origins = new WeakMap<Limit, LimitOptions>()
 
-/** optionsOf returns options that compile to the limit of a rule. Only a rule without a limit was not made of any. */
+/** Returns options that compile to the limit of a rule. Only a rule without a limit was not made of any. */
 export function optionsOf(limit: Limit): LimitOptions {
   return origins.get(limit) ?? { limit: limit.max, window: limit.windowMs }
 }
 
-/** compileRuleLimit is compileLimit for the limit of a rule, which optionsOf knows. */
+/** Like compileLimit for the limit of a rule, which optionsOf knows. */
 export function compileRuleLimit(options: LimitOptions): Limit {
   const limit = compileLimit(options)
   origins.set(limit, options)
@@ -17,25 +17,25 @@ export function compileRuleLimit(options: LimitOptions): Limit {
 }
 
 /**
- * SharedParts makes one object of parts that are equal. Rules of one set mostly differ in little more than their pattern,
- * and what a hundred thousand of them have in common stays in the processor's caches.
+ * Makes one object of parts that are equal. Rules of one set mostly differ in little more than their pattern, and what
+ * a hundred thousand of them have in common stays in the processor's caches.
  */
 export class SharedParts {
   readonly #limits = new Map<string, Limit>()
   readonly #steps = new Map<string, PathStep>()
   readonly #paths = new Map<readonly PathStep[], Map<PathStep, readonly PathStep[]>>()
 
-  /** limit compiles a limit. It throws what compileLimit throws. */
+  /** Compiles a limit. It throws what compileLimit throws. */
   limit(options: LimitOptions): Limit {
-    const spelled = JSON.stringify(options)
-    const known = this.#limits.get(spelled)
+    const json = JSON.stringify(options)
+    const known = this.#limits.get(json)
     if (known !== undefined) return known
     const limit = compileRuleLimit(options)
-    this.#limits.set(spelled, limit)
+    this.#limits.set(json, limit)
     return limit
   }
 
-  /** path returns the path that leads one step further than another. */
+  /** Returns the path that leads one step further than another. */
   path(parent: readonly PathStep[], step: PathStep): readonly PathStep[] {
     const shared = this.#step(step)
     const longer = this.#paths.get(parent) ?? new Map<PathStep, readonly PathStep[]>()
@@ -47,9 +47,9 @@ export class SharedParts {
 
   #step(step: PathStep): PathStep {
     if (step.metadata !== undefined) return step
-    const spelled = JSON.stringify(step)
-    const known = this.#steps.get(spelled) ?? step
-    this.#steps.set(spelled, known)
+    const json = JSON.stringify(step)
+    const known = this.#steps.get(json) ?? step
+    this.#steps.set(json, known)
     return known
   }
 }

@@ -1,7 +1,7 @@
 import type { Entry } from '../request.ts'
 import type { RuleNode } from './rule-set.ts'
 
-/** stepInto returns where an entry leads from a node. */
+/** Returns where an entry leads from a node. */
 export function stepInto(node: RuleNode, { key, value }: Entry): RuleNode | undefined {
   const branch = node.branches.get(key)
   if (branch === undefined) return undefined

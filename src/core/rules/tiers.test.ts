@@ -138,7 +138,7 @@ describe('an account', () => {
     expect(limitsOf(leaf, entries, found, tier)).toBe(expected)
   })
 
-  it('has limits of its own on the way, too', () => {
+  it('has its own limits on the way, too', () => {
     const found = account('pro', { '': 7, 'endpoint=/orders': 3 })
     expect(limitsOf(path, ORDERS, found)).toBe('pro:7 pro-orders:3')
     expect(limitsOf(path, ORDERS, account('pro', { '': 7 }))).toBe('pro:7 pro-orders:200')
@@ -157,7 +157,7 @@ describe('an account', () => {
     }
   })
 
-  it('never spells a secret, below the tiered rule or where no rule is', () => {
+  it('never formats a secret, below the tiered rule or where no rule is', () => {
     const found = account('pro', { 'token=t': 1, 'endpoint=/x/token=t': 1 })
     const [below] = match(leaf, entriesOf('api_key=k token=t'), undefined, lookupOf(found))
     expect([below.id, below.path.map(({ secret }) => secret)]).toEqual(['api_key/token', [false, true]])
@@ -165,7 +165,7 @@ describe('an account', () => {
     expect(apart.path.map(({ secret }) => secret)).toEqual([false, false, true])
   })
 
-  it('has the same rules for every request, even when its limits are compiled anew for each', () => {
+  it('has the same rules for every request, even when its limits are compiled again for each', () => {
     const found = account('pro', { '': 7, 'endpoint=/orders': 3, 'a=1/b=2': 4 })
     for (const entries of ['api_key=k', ORDERS, 'api_key=k a=1 b=2']) {
       const rulesOf = (): readonly Rule[] => match(leaf, entriesOf(entries), undefined, lookupOf(found))
@@ -243,7 +243,7 @@ describe('an account', () => {
     }
   })
 
-  it('does not take one value that is spelled like several entries for them', () => {
+  it('does not take one value that is encoded like several entries for them', () => {
     const lookup: AccountLookup = () => ({ tier: 'pro', hasLimits: true, ownLimit: () => owned(own(1)) })
     const depthOf = (...rest: Entry[]): number =>
       match(leaf, [{ key: 'api_key', value: 'k' }, ...rest], undefined, lookup)[0].path.length

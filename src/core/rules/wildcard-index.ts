@@ -10,17 +10,17 @@ export class WildcardIndex<T> {
   readonly #patterns: Pattern<T>[] = []
   #tries: Tries<T> | undefined
 
-  /** targets lists what the patterns lead to, in file order. */
+  /** Lists what the patterns lead to, in file order. */
   get targets(): readonly T[] {
     return this.#patterns.map(({ target }) => target)
   }
 
-  /** patterns lists the patterns, in file order. */
+  /** Lists the patterns, in file order. */
   get patterns(): readonly string[] {
     return this.#patterns.map(({ literals }) => literals.join('*'))
   }
 
-  /** entries lists the patterns with what they lead to, in file order. */
+  /** Lists the patterns with what they lead to, in file order. */
   get entries(): readonly (readonly [pattern: string, target: T])[] {
     return this.#patterns.map(({ literals, target }) => [literals.join('*'), target])
   }
@@ -31,14 +31,14 @@ export class WildcardIndex<T> {
   }
 
   /**
-   * seal makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. It is given what an
+   * Makes the index ready for look-ups. Without, the first look-up does, and takes longer for it. It is given what an
    * index of the same patterns has built, or builds it.
    */
   seal(built?: BuiltWildcards): void {
     this.#tries ??= new Tries(this.#patterns, built ?? build(this.#patterns))
   }
 
-  /** built is what look-ups need beside the patterns. */
+  /** What look-ups need in addition to the patterns. */
   get built(): BuiltWildcards {
     if (this.#tries === undefined) this.seal()
     return this.#tries!.built
@@ -49,7 +49,7 @@ export class WildcardIndex<T> {
     return this.#tries!.first(value)?.target
   }
 
-  /** findAll returns what all patterns lead to that a value matches, in file order. It tries each of them. */
+  /** Returns what all patterns lead to that a value matches, in file order. It tries each of them. */
   findAll(value: string): readonly T[] {
     return this.#patterns.filter(({ literals }) => matches(literals, value)).map(({ target }) => target)
   }
@@ -64,12 +64,12 @@ interface Pattern<T> {
   triedIn: number
 }
 
-/** FiledTrie is a trie whose nodes lead to lists of patterns: `filed` has the number of the list for each, or 0. */
+/** A trie whose nodes lead to lists of patterns: `filed` has the number of the list for each, or 0. */
 export interface FiledTrie extends TrieArrays {
   readonly filed: Int32Array
 }
 
-/** BuiltWildcards are the tries of an index, as arrays alone. A trie without patterns is not there. */
+/** The tries of an index, as arrays alone. A trie without patterns is not there. */
 export interface BuiltWildcards {
   readonly starts: FiledTrie | undefined
   /** Filed in reverse. */
@@ -103,7 +103,7 @@ class Tries<T> {
     this.#any = patterns.find(({ literals }) => literals.every((literal) => literal === ''))
   }
 
-  /** first returns the first pattern in file order that the value matches. */
+  /** Returns the first pattern in file order that the value matches. */
   first(value: string): Pattern<T> | undefined {
     this.#lookUps++
     let best = this.#any
@@ -145,7 +145,7 @@ class Tries<T> {
     return best
   }
 
-  /** #better returns the first of the patterns that matches, if it stands before `best` in the file. */
+  /** Returns the first of the patterns that matches, if it stands before `best` in the file. */
   #better(list: number | undefined, value: string, best: Pattern<T> | undefined): Pattern<T> | undefined {
     if (list === undefined || list === 0) return best
     const end = list + this.#lists[list]
@@ -166,7 +166,7 @@ function trieOf(built: FiledTrie | undefined): Trie | undefined {
   return new LiteralTrie({ ...built, targets: built.filed })
 }
 
-/** build files patterns, and makes tries of that. */
+/** Files patterns, and makes tries of that. */
 function build<T>(patterns: readonly Pattern<T>[]): BuiltWildcards {
   const filed = fileAll(patterns)
   const lists = [0]
@@ -195,7 +195,7 @@ interface Files<T> {
   readonly middles: Filed<T>
 }
 
-/** fileAll files each pattern under the literal that the fewest patterns share, rather at the start than at the end. */
+/** Files each pattern under the literal that the fewest patterns share, rather at the start than at the end. */
 function fileAll<T>(patterns: readonly Pattern<T>[]): Files<T> {
   const all: Files<T> = { starts: new Map(), ends: new Map(), middles: new Map() }
   for (const pattern of patterns) {
@@ -226,14 +226,14 @@ const endOf = <T>({ literals }: Pattern<T>): string => literals[literals.length 
 const middleOf = <T>({ literals }: Pattern<T>): string =>
   literals.slice(1, -1).reduce((longest, literal) => (literal.length > longest.length ? literal : longest), '')
 
-/** reversed turns a text around, by the units that charCodeAt counts. */
+/** Turns a text around, by the units that charCodeAt counts. */
 function reversed(text: string): string {
   let turned = ''
   for (let i = text.length - 1; i >= 0; i--) turned += text[i]
   return turned
 }
 
-/** matches says whether the literals occur in order, the first at the start and the last at the end. */
+/** Returns whether the literals occur in order, the first at the start and the last at the end. */
 function matches(literals: readonly string[], value: string): boolean {
   const start = literals[0]
   const end = literals[literals.length - 1]

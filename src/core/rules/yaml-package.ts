@@ -1,21 +1,21 @@
 import type { Alias, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { SluiceError } from '../errors.ts'
 
-/** A YamlPackage is the package `yaml`. */
+/** The package `yaml`. */
 export type YamlPackage = typeof import('yaml')
 
 let loaded: YamlPackage | undefined
 
 /**
- * yamlPackage loads the package `yaml` when the first text is read: most apps never read one, and loading it takes longer
- * than loading all of this library. It is a require, because rules are read at once; bundlers do not follow it.
+ * Loads the package `yaml` when the first text is read: most apps never read one, and loading it takes longer than
+ * loading the whole library. It is a require, because rules are read synchronously; bundlers do not follow it.
  */
 export function yamlPackage(): YamlPackage {
   loaded ??= load('yaml') as YamlPackage
   return loaded
 }
 
-/** load asks Node.js for its module loader without an import, which a runtime that has no such modules would fail on. */
+/** Asks Node.js for its module loader without an import, which a runtime that has no such modules would fail on. */
 function load(name: string): unknown {
   try {
     const { createRequire } = process.getBuiltinModule('node:module')

@@ -49,8 +49,8 @@ const KEYS_BELOW: ReadonlyMap<string, Keys> = new Map([
 ])
 
 /**
- * YamlText reads a YAML file from an author who may make mistakes, or mean harm: the time that it takes grows with the
- * length of the text, however the text nests, repeats or refers. It throws a RulesError.
+ * Reads a YAML file from an author who may make mistakes, or mean harm: the time that it takes grows with the length of
+ * the text, however the text nests, repeats or refers. It throws a RulesError.
  */
 export class YamlText {
   readonly #file: string
@@ -74,12 +74,12 @@ export class YamlText {
     this.#problems.throwIfAny()
   }
 
-  /** toValue returns what the file says, as plain values. What aliases refer to is shared. */
+  /** Returns what the file says, as plain values. What aliases refer to is shared. */
   toValue(): unknown {
     return this.#guarded(() => this.#document.toJS({ maxAliasCount: -1 }) as unknown)
   }
 
-  /** place names where a path stands: `rules/api.yaml:14:5`. For one that is not there, the closest part above it. */
+  /** Names where a path stands: `rules/api.yaml:14:5`. For one that is not there, the closest part above it. */
   place(path: readonly PropertyKey[], of: 'key' | 'value'): string {
     return this.#placeOf(this.#offsetOf(path, of))
   }
@@ -107,7 +107,7 @@ export class YamlText {
     throw new Error('unreachable')
   }
 
-  /** #guarded turns whatever the parser throws into an error of ours. */
+  /** Turns whatever the parser throws into an error of ours. */
   #guarded<T>(read: () => T): T {
     try {
       return read()
@@ -136,7 +136,7 @@ export class YamlText {
     return first
   }
 
-  /** #reportSyntax reports what the parser found: one mistake leads to many, and a text of another kind to hundreds. */
+  /** Reports what the parser found: one mistake leads to many, and a text of another kind to hundreds. */
   #reportSyntax(text: string, found: readonly { readonly pos: [number, number]; readonly message: string }[]): void {
     if (found.length > 1 && !MAIN_KEY.test(text)) {
       this.#fail('RULE_FILE_FOREIGN', undefined, 'the file is not YAML, and no line begins with domain or descriptors')
@@ -147,7 +147,7 @@ export class YamlText {
     this.#problems.omit(Math.max(0, found.length - MAX_SYNTAX_ERRORS))
   }
 
-  /** #tokens parses without recursion, and gives up before the text is too deep for those who come after it. */
+  /** Parses without recursion and stops before the text is too deep for the code that reads the result. */
   *#tokens(text: string): Generator<CST.Token> {
     const parser = new this.#yaml.Parser(this.#lines.addNewLine)
     this.#lines.addNewLine(0)
@@ -161,8 +161,8 @@ export class YamlText {
   }
 
   /**
-   * #inspect looks at every node once, in the order of the text. It returns how many values the node stands for, with
-   * everything that its aliases refer to.
+   * Looks at every node once, in the order of the text. It returns how many values the node stands for, with everything
+   * that its aliases refer to.
    */
   #inspect(node: unknown, keys: Keys): number {
     if (isAlias(node)) return this.#inspectAlias(node)
@@ -235,7 +235,7 @@ export class YamlText {
     return size
   }
 
-  /** #checkMerge reports what cannot be merged. The aliases that it looks at come before their use, if they are right. */
+  /** Reports what cannot be merged. The aliases that it looks at come before their use, if they are right. */
   #checkMerge(source: unknown): void {
     const target = isAlias(source) ? this.#anchors.get(source.source) : source
     if (isSeq(target)) for (const item of target.items) this.#checkMerge(item)
@@ -244,7 +244,7 @@ export class YamlText {
     }
   }
 
-  /** #checkNumber reports a number that means one thing to us and another to envoyproxy/ratelimit. */
+  /** Reports a number that means one thing to us and another to envoyproxy/ratelimit. */
   #checkNumber(name: string, { value: node }: Pair): void {
     if (!isScalar(node) || typeof node.value !== 'number' || !AMBIGUOUS.test(node.source ?? '')) return
     const octal = /^[-+]?[0-7]+$/.test(node.source as string)
@@ -278,7 +278,7 @@ export class YamlText {
   }
 }
 
-/** readAsText gives texts of the language back as they are written: `value: 404` and `value: 1.0` are texts. */
+/** Gives texts of the language back as they are written: `value: 404` and `value: 1.0` are texts. */
 function readAsText(name: string, { value: node }: Pair): void {
   if (!isScalar(node)) return
   if (name === 'version' && typeof node.value === 'number') node.value = node.source
@@ -289,14 +289,14 @@ function readAsText(name: string, { value: node }: Pair): void {
   node.value = node.value === null ? '' : (node.source ?? String(node.value))
 }
 
-/** readAsSwitch reads `yes`, `on` and the like, without quotes, as what they are in YAML 1.1. */
+/** Reads unquoted `yes`, `on` and similar values as YAML 1.1 does. */
 function readAsSwitch(name: string, { value: node }: Pair): void {
   if (!SWITCH_KEYS.has(name) || !isScalar(node) || node.type !== 'PLAIN' || typeof node.value !== 'string') return
   if (ON.test(node.value)) node.value = true
   else if (OFF.test(node.value)) node.value = false
 }
 
-/** nameOf spells a key as the object will have it. The parser reads `<<` as a symbol. */
+/** Formats a key as the object will have it. The parser reads `<<` as a symbol. */
 function nameOf({ value }: Scalar): string {
   return typeof value === 'symbol' ? String(value.description) : String(value)
 }

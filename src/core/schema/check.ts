@@ -8,14 +8,14 @@ import type {
   TextSchema,
 } from './schema.ts'
 
-/** An Issue is one way in which a value does not follow its schema. */
+/** One way in which a value does not follow its schema. */
 export interface Issue {
   readonly path: readonly PropertyKey[]
   readonly reason: string
   /** What is wrong: the value at the path, the last key of the path, or keys that the object at the path has too many. */
   readonly of: 'value' | 'key' | 'unknown keys'
   readonly unknownKeys: readonly string[]
-  /** Of unknown keys: those that the object may have. */
+  /** Of unknown keys: the keys that the object may have. */
   readonly knownKeys: readonly string[]
   /** The value is of another form altogether, not just too long or too large. */
   readonly isMismatch: boolean
@@ -24,7 +24,7 @@ export interface Issue {
 type Parts = Readonly<Record<string, unknown>>
 type SchemaOf<K extends Schema['kind']> = Extract<Schema, { kind: K }>
 
-/** findIssues returns all that is wrong with a value, in the order of the schema; nothing, if it follows the schema. */
+/** Returns all that is wrong with a value, in the order of the schema; nothing, if it follows the schema. */
 export function findIssues(schema: Schema, value: unknown): readonly Issue[] {
   const check = new Check()
   check.value(schema, value)
@@ -125,7 +125,7 @@ class Check {
       this.#below(key, schema, part)
     }
     const unknownKeys: string[] = []
-    // Inherited keys too: whoever gives an object that has them means them.
+    // Inherited keys too: an object that has them was given with that intent.
     for (const key in parts) if (!Object.hasOwn(fields, key)) unknownKeys.push(key)
     if (unknownKeys.length === 0) return
     const path = [...this.#path]
@@ -134,7 +134,7 @@ class Check {
   }
 
   /**
-   * #either reports what is wrong with the one form that the value has: the one without a mismatch, or else the one whose
+   * Reports what is wrong with the one form that the value has: the one without a mismatch, or else the one whose
    * mismatches lie deeper than the value. Where there is no such form, or several, it says what is expected.
    */
   #either({ of, expected }: EitherSchema, value: unknown): void {
@@ -175,7 +175,7 @@ function isObject(value: unknown): value is Parts {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** isPlainObject accepts objects of other realms, but no instances of classes. */
+/** Accepts objects of other realms, but no instances of classes. */
 function isPlainObject(value: unknown): value is Parts {
   if (!isObject(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)

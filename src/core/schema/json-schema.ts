@@ -2,14 +2,14 @@ import type { ChoiceSchema, Field, NumberSchema, ObjectSchema, Schema, TextSchem
 
 type Json = Readonly<Record<string, unknown>>
 
-/** toJsonSchema writes a schema as JSON Schema (draft 7), with a definition for each RefSchema. */
+/** Writes a schema as JSON Schema (draft 7), with a definition for each RefSchema. */
 export function toJsonSchema(schema: Schema): Json {
   const definitions: Record<string, Json> = {}
   const json = new Writer(definitions).schema(schema)
   return { $schema: 'http://json-schema.org/draft-07/schema#', ...json, definitions }
 }
 
-/** schemaPart writes a schema as a part of a larger document: definitions are added to `definitions`, which is found at `at`. */
+/** Writes a schema as a part of a larger document: definitions are added to `definitions`, which is found at `at`. */
 export function schemaPart(schema: Schema, definitions: Record<string, Json>, at: string): Json {
   return new Writer(definitions, at).schema(schema)
 }
@@ -69,7 +69,7 @@ class Writer {
     const plain = this.schema(schema)
     const json = nullable ? { anyOf: [plain, { type: 'null' }] } : plain
     if (doc === undefined) return json
-    // Beside a $ref, editors overlook everything else.
+    // Editors ignore everything next to a $ref.
     return '$ref' in json ? { description: doc, allOf: [json] } : { ...json, description: doc }
   }
 
@@ -93,6 +93,6 @@ function number({ kind, min, above, max }: NumberSchema): Json {
 }
 
 function choice({ of, anyCase }: ChoiceSchema): Json {
-  const spellings = (each: string): string[] => [each, each.toUpperCase(), each[0].toUpperCase() + each.slice(1)]
-  return { type: 'string', enum: anyCase ? of.flatMap(spellings) : of }
+  const inEachCase = (each: string): string[] => [each, each.toUpperCase(), each[0].toUpperCase() + each.slice(1)]
+  return { type: 'string', enum: anyCase ? of.flatMap(inEachCase) : of }
 }

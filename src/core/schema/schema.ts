@@ -1,6 +1,6 @@
 /**
- * A Schema describes the form of a value as data. One description serves the checker (check.ts), the JSON Schema for
- * editors (json-schema.ts) and the compiler (Value).
+ * Describes the form of a value as data. One description serves the checker (check.ts), the JSON Schema for editors
+ * (json-schema.ts) and the compiler (Value).
  */
 export type Schema =
   | { readonly kind: 'any' }
@@ -14,7 +14,7 @@ export type Schema =
   | EitherSchema
   | RefSchema
 
-/** A TextSchema counts its length in code points. */
+/** Counts its length in code points. */
 export interface TextSchema {
   readonly kind: 'text'
   readonly min?: number
@@ -37,7 +37,7 @@ export interface ListSchema {
   readonly whenShort?: string
 }
 
-/** A NumberSchema is finite; an integer is exact too. */
+/** Finite; an integer is exact too. */
 export interface NumberSchema {
   readonly kind: 'number' | 'integer'
   readonly min?: number
@@ -52,14 +52,14 @@ export interface ChoiceSchema {
   readonly anyCase?: true
 }
 
-/** An ObjectSchema is strict: a key that is not among its fields is an error. */
+/** Strict: a key that is not among its fields is an error. */
 export interface ObjectSchema {
   readonly kind: 'object'
   readonly fields: Readonly<Record<string, Field>>
   readonly doc?: string
 }
 
-/** An EitherSchema is one of several forms. `expected` names them all, for a value that has none of them. */
+/** One of several forms. `expected` names them all, for a value that has none of them. */
 export interface EitherSchema {
   readonly kind: 'either'
   readonly of: readonly Schema[]
@@ -67,7 +67,7 @@ export interface EitherSchema {
   readonly doc?: string
 }
 
-/** A RefSchema stands for a schema with a name: one that is used more than once, or inside of itself. */
+/** Stands for a schema with a name: one that is used more than once, or inside of itself. */
 export interface RefSchema<T = unknown> {
   readonly kind: 'ref'
   readonly name: string
@@ -76,7 +76,7 @@ export interface RefSchema<T = unknown> {
   readonly value?: T
 }
 
-/** A Field is one key of an object. */
+/** One key of an object. */
 export interface Field {
   readonly schema: Schema
   readonly required?: true
@@ -85,7 +85,7 @@ export interface Field {
   readonly doc?: string
 }
 
-/** Value is the type of the values that a schema accepts. */
+/** The type of the values that a schema accepts. */
 export type Value<S> = S extends { kind: 'text' }
   ? string
   : S extends { kind: 'number' | 'integer' }
@@ -111,7 +111,7 @@ export type Value<S> = S extends { kind: 'text' }
 type RequiredKey<F> = { [K in keyof F]: F[K] extends { required: true } ? K : never }[keyof F]
 type FieldValue<F> = F extends { schema: infer S } ? Value<S> | (F extends { nullable: true } ? null : never) : never
 
-/** ObjectValue is the type of the objects that have these fields. */
+/** The type of the objects that have these fields. */
 export type ObjectValue<F> = Flat<
   { -readonly [K in RequiredKey<F>]: FieldValue<F[K]> } & {
     -readonly [K in Exclude<keyof F, RequiredKey<F>>]?: FieldValue<F[K]> | undefined

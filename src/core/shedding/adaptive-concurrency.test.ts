@@ -10,7 +10,7 @@ describe('adaptive concurrency', () => {
     expect([adaptive.inFlight, adaptive.begin()]).toEqual([1, true])
   })
 
-  it('learns once a second, from ten requests at the least', () => {
+  it('learns once a second, from at least ten requests', () => {
     const adaptive = new AdaptiveConcurrency({ initial: 20 })
     const round = (nowMs: number, times: number): number => {
       for (let i = 0; i < times; i++) adaptive.begin()
@@ -37,7 +37,7 @@ describe('adaptive concurrency', () => {
     expect([fill(3), fill(2), fill(1), fill(0)]).toEqual([12, 13, 15, 20])
   })
 
-  it('has one place for everybody, at the least', () => {
+  it('has at least one slot for everyone,', () => {
     const adaptive = new AdaptiveConcurrency({ initial: 1, min: 1 })
     expect([3, 2, 1, 0].map((priority) => adaptive.hasRoom(priority as Priority))).toEqual([true, true, true, true])
   })
@@ -126,7 +126,7 @@ describe('an upstream of a known capacity behind adaptive concurrency', () => {
     expect(Math.max(...after.share)).toBeLessThan(0.005)
   })
 
-  it('finds out that it has become slower by itself, and serves all it can', () => {
+  it('finds out that it has become slower without load, and serves all it can', () => {
     const [, slower, later] = simulate([
       { seconds: 20, load: 0.5, serviceMs: 50 },
       { seconds: 30, load: 0.3, serviceMs: 150 },

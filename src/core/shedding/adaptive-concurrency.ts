@@ -4,16 +4,20 @@ import type { Priority } from './priority.ts'
 export interface AdaptiveOptions extends GradientOptions {
   /** How long times are gathered for one sample. Default: 1,000. */
   readonly sampleMs?: number
-  /** After so many samples of a limit that is used and of slow requests, it looks whether fewer are faster. Default: never. */
+  /**
+   * After this many samples with a fully used limit and slow requests, it probes whether fewer are faster. Default:
+   * never.
+   */
   readonly probeAfter?: number
   /**
-   * Nothing is refused below `max` before the first sample: an upstream whose answers take long is not limited to `initial` for as long as
-   * nobody knows it. Then the limit is what was under way, and falls within seconds if that is too much. Default: false.
+   * Refuses nothing below `max` before the first sample, so that an upstream with slow answers is not limited to
+   * `initial` while it is still unknown. After that the limit is the number of requests in flight, and falls within
+   * seconds if that is too many. Default: false.
    */
   readonly startsOpen?: boolean
 }
 
-/** ADAPTIVE is Gradient2 as an upstream needs it: up within seconds, and the same after an hour of overload as after a second. */
+/** Gradient2 as an upstream needs it: up within seconds, and the same after an hour of overload as after a second. */
 export const ADAPTIVE = Object.freeze({
   initial: 20,
   min: 4,
@@ -26,23 +30,24 @@ export const ADAPTIVE = Object.freeze({
   probeAfter: 20,
 })
 
-/** The share of the limit that requests of each priority may fill. What is left over is for those that matter more. */
+/** The share of the limit that requests of each priority may fill. The rest is reserved for more important requests. */
 const SHARES: readonly number[] = [1, 0.75, 0.67, 0.6]
-/** A sample needs so many times: single ones are too different from each other. */
+/** A sample needs this many times: single ones vary too much. */
 const MIN_TIMES = 10
 /** Half as many requests that still take this much of the time are not slow because of each other. */
 const NO_FASTER = 0.9
-/** One look may have met a stall: the second one follows after so many samples, and decides. */
+/** A single probe may have met a stall: the second follows after this many samples, and decides. */
 const SECOND_LOOK_AFTER = 4
 /** Times above this many times the usual one are slow. */
 const SLOW = 1.25
 
 /**
- * AdaptiveConcurrency is a GradientLimit that gathers the times of requests for a while, ten at the least. Requests that
- * matter less find it full sooner, so that those that matter more find room.
+ * A GradientLimit that collects the times of requests for a while, at least ten. Less important requests find it full
+ * sooner, so that more important ones find room.
  *
- * Slow requests have two reasons: too many at once, or an upstream that is slower than it was. From time to time it
- * admits half as many for a moment. If they take as long, twice, it is the upstream, and that is what requests take from then on.
+ * Slow requests have two causes: too many concurrent ones, or an upstream that has become slower. From time to time it
+ * admits half as many for a moment. If they take as long, twice, it is the upstream, and that is the expected time from
+ * then on.
  */
 export class AdaptiveConcurrency {
   readonly #limit: GradientLimit
@@ -85,30 +90,30 @@ export class AdaptiveConcurrency {
     return this.#limit.longMs
   }
 
-  /** hasRoom says whether one more request of a priority may be under way. Critical ones are spared from looks. */
+  /** Whether one more request of a priority may be in flight. Critical ones are exempt from probes. */
   hasRoom(priority: Priority): boolean {
     const limit = priority === 0 ? this.#whole : this.limit
     return this.#inFlight < Math.max(1, Math.floor(limit * (SHARES[priority] as number)))
   }
 
-  /** begin takes a place, if there is one: false is a request to shed. */
+  /** Takes a place, if there is one: false is a request to shed. */
   begin(priority: Priority = 0): boolean {
     if (!this.hasRoom(priority)) return false
     this.add()
     return true
   }
 
-  /** add takes a place, whether there is one or not. */
+  /** Takes a place, whether there is one or not. */
   add(): void {
     this.#inFlight++
     if (this.#inFlight > this.#mostInFlight) this.#mostInFlight = this.#inFlight
   }
 
-  /** end gives a place back. `tookMs` is undefined where the time says nothing, as of a request that was cancelled. */
+  /** Gives a place back. `tookMs` is undefined where the time says nothing, as of a request that was cancelled. */
   end(nowMs: number, tookMs: number | undefined): void {
     this.#inFlight = Math.max(0, this.#inFlight - 1)
     if (tookMs === undefined) return
-    // While it looks whether fewer are faster, those that began among many say nothing.
+    // During a probe, times of requests that began among many are not representative.
     if (this.#probe !== undefined && nowMs - tookMs < this.#probe.sinceMs) return
     this.#sinceMs ??= nowMs
     this.#sumMs += tookMs

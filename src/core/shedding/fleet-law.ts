@@ -9,9 +9,8 @@ export interface FleetOptions {
 export const DEFAULT_RESERVED = 0.2
 
 /**
- * fleetAllotment is how many requests a second that are not critical a fleet admits: the capacity without what is reserved.
- * Critical ones are not counted, and never shed. At least 1, so that a fleet with a reserve of nearly everything serves
- * somebody.
+ * Returns how many non-critical requests a second a fleet admits: the capacity without the reserve. Critical ones are
+ * not counted and never shed. At least 1, so that a fleet with a reserve of nearly everything still serves some.
  */
 export function fleetAllotment({ capacity, reserved = DEFAULT_RESERVED }: FleetOptions): number {
   // 0.1 * 30 is 3.0000000000000004 to a computer.

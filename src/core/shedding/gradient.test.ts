@@ -56,7 +56,7 @@ describe('a gradient limit', () => {
     expect([limit.limit, limit.longMs]).toEqual([20, 0])
   })
 
-  it('grows by a factor until requests take longer, where it is told to', () => {
+  it('grows by a factor until requests take longer, where it is configured to', () => {
     const limit = new GradientLimit({ rise: 1.5, max: 1_000 })
     for (let i = 0; i < 10; i++) limit.sample(10, 1_000)
     expect(limit.limit).toBe(1_000)
@@ -65,7 +65,7 @@ describe('a gradient limit', () => {
     expect(other.limit).toBe(47)
   })
 
-  it('does not take an overload for usual, however long it lasts, where it is told to hold', () => {
+  it('does not take an overload for usual, however long it lasts, where it is configured to hold', () => {
     const limit = new GradientLimit({ holds: true })
     for (let i = 0; i < 20; i++) limit.sample(10, 5)
     for (let i = 0; i < 10_000; i++) limit.sample(20, 200)

@@ -1,4 +1,4 @@
-/** GradientOptions are those of Gradient2 in Netflix's concurrency-limits, with its defaults. */
+/** Those of Gradient2 in Netflix's concurrency-limits, with its defaults. */
 export interface GradientOptions {
   /** Default: 20. */
   readonly initial?: number
@@ -33,16 +33,16 @@ export interface GradientOptions {
 
 const WARM_UP = 10
 const WINDOW = 600
-/** Times that are this much longer than usual end the fast growth; so many samples in a row that are not begin it. */
+/** Times that are this much longer than usual end the fast growth; this many samples in a row without begin it. */
 const SLOWER = 1.1
 const RISE_AFTER = 4
 /** The share of the limit that is nearly all of it: what matters least may fill no more than 0.6. */
 const FULL = 0.55
 
 /**
- * GradientLimit finds how many requests at once something can take, from how long they take: `limit · g + queue`, smoothed, where
- * `g = max(0.5, min(1, tolerance · long / short))`. `short` is the time of now; `long` the mean of the first 10, then an average
- * that forgets over 600. Where the limit is not used by half, its effect is not known, and it stays.
+ * Finds how many concurrent requests something can serve, from how long they take: `limit · g + queue`, smoothed, where
+ * `g = max(0.5, min(1, tolerance · long / short))`. `short` is the current time; `long` the mean of the first 10, then
+ * an average that decays over 600. If less than half of the limit is used, its effect is unknown and it stays.
  */
 export class GradientLimit {
   readonly #min: number
@@ -75,7 +75,7 @@ export class GradientLimit {
     this.#estimated = initial
   }
 
-  /** How many requests may be under way. */
+  /** How many requests may be in flight. */
   get limit(): number {
     return Math.floor(this.#estimated)
   }
@@ -95,7 +95,7 @@ export class GradientLimit {
     return this.#longMs
   }
 
-  /** sample tells how long requests take now, and how many were under way. */
+  /** Adds a sample: how long requests take now, and how many were in flight. */
   sample(shortMs: number, inFlight: number): void {
     if (!(shortMs > 0)) return
     const isUsed = inFlight >= this.#estimated / 2
@@ -108,7 +108,7 @@ export class GradientLimit {
     this.#estimated = Math.max(this.#min, Math.min(this.#max, this.#next(longMs, shortMs, inFlight)))
   }
 
-  /** relearn says what requests take usually from now on. */
+  /** Returns what requests take usually from now on. */
   relearn(longMs: number): void {
     if (!(longMs > 0)) return
     this.#longMs = longMs

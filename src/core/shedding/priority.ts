@@ -1,10 +1,10 @@
 /**
- * A Priority is how much a request matters when not all can be served: 0 is critical and never shed, 1 writes, 2 reads, 3 is
- * test traffic and what nobody waits for, which is shed first.
+ * How much a request matters when not all can be served: 0 is critical and never shed, 1 writes, 2 reads, 3 is test
+ * traffic and background work, which is shed first.
  */
 export type Priority = 0 | 1 | 2 | 3
 
-/** PRIORITY_WORDS are their names; the position is the number. */
+/** Their names; the position is the number. */
 export const PRIORITY_WORDS = ['critical', 'write', 'read', 'test'] as const
 
 export type PriorityWord = (typeof PRIORITY_WORDS)[number]
@@ -14,10 +14,10 @@ export const WRITE: Priority = 1
 export const READ: Priority = 2
 export const TEST: Priority = 3
 
-/** DEFAULT_PRIORITY is that of a request of which neither a priority nor a method is known. */
+/** That of a request of which neither a priority nor a method is known. */
 export const DEFAULT_PRIORITY = WRITE
 
-/** readPriority understands a word or its number, also as digits. Anything else is undefined: nobody is critical by a typo. */
+/** Reads a word or its number, also as digits. Anything else is undefined: a typo never makes a request critical. */
 export function readPriority(value: unknown): Priority | undefined {
   if (value === 0 || value === 1 || value === 2 || value === 3) return value
   if (typeof value !== 'string') return undefined
@@ -26,7 +26,7 @@ export function readPriority(value: unknown): Priority | undefined {
   return value.length === 1 && value >= '0' && value <= '3' ? (Number(value) as Priority) : undefined
 }
 
-/** methodPriority is that of a request which says nothing else: methods that change nothing (RFC 9110, 9.2.1) are reads. */
+/** Returns that of a request which says nothing else: methods that change nothing (RFC 9110, 9.2.1) are reads. */
 export function methodPriority(method: string | undefined): Priority {
   switch (method) {
     case undefined:
@@ -41,7 +41,7 @@ export function methodPriority(method: string | undefined): Priority {
   }
 }
 
-/** rulePriority is the most important of what rules say; undefined where none says anything. */
+/** Returns the most important of what rules say; undefined where none says anything. */
 export function rulePriority(
   charges: readonly { readonly rule: { readonly priority: number | undefined } }[],
 ): Priority | undefined {

@@ -2,13 +2,13 @@
 export interface WorkerBounds {
   /** The mean delay of the event loop. */
   readonly delayMs: number
-  /** Requests under way. Undefined: they are no sign. */
+  /** Requests in flight. Undefined: not considered. */
   readonly inFlight?: number | undefined
   /** The mean time of a request. Undefined: it is no sign. */
   readonly latencyMs?: number | undefined
 }
 
-/** A WorkerSample is what was seen of a worker since the last one. */
+/** What was seen of a worker since the last one. */
 export interface WorkerSample {
   readonly delayMs: number
   readonly inFlight: number
@@ -17,8 +17,8 @@ export interface WorkerSample {
 }
 
 /**
- * utilisationOf is how much of a worker is used, 1 for all of it: the sign that is closest to its bound decides. It may be
- * above 1, and is 0 for what cannot be measured.
+ * Returns how much of a worker is used, 1 for all of it: the sign that is closest to its bound decides. It may be above
+ * 1, and is 0 for what cannot be measured.
  */
 export function utilisationOf({ delayMs, inFlight, latencyMs }: WorkerSample, bounds: WorkerBounds): number {
   let used = share(delayMs, bounds.delayMs)

@@ -52,7 +52,7 @@ describe('a worker', () => {
     expect(seen.map((share) => Math.round(share * 100))).toEqual([0, 0, 10, 20, 30, 40, 50, 60])
   })
 
-  it('takes 28 and 120 seconds where it is told to, in fractions', () => {
+  it('takes 28 and 120 seconds where it is configured to, in fractions', () => {
     const law = new WorkerLaw({ afterMs: 28_000, overMs: 120_000 })
     expect(hold(law, 0.75, 28_000).share(3)).toBe(0)
     expect(hold(law, 0.75, 60_000).share(3)).toBeCloseTo(0.5)

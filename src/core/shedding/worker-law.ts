@@ -4,9 +4,9 @@ import type { Priority } from './priority.ts'
 export interface WorkerLawOptions {
   /** From which utilisation test traffic, reads and writes are shed. Default: 0.7, 0.8, 0.9. */
   readonly from?: readonly [test: number, read: number, write: number]
-  /** How far below that it has to be before requests of that priority are let in again. Default: 0.1. */
+  /** How far below that it must be before requests of that priority are admitted again. Default: 0.1. */
   readonly gap?: number
-  /** How long it has to be so before anything changes; above the capacity less, as with `overMs`. Default: 1,000. */
+  /** How long that must last before anything changes; shorter above the capacity, as with `overMs`. Default: 1,000. */
   readonly afterMs?: number
   /** How long it takes to shed all requests of one priority. At n times the capacity it takes an nth. Default: 5,000. */
   readonly overMs?: number
@@ -22,7 +22,9 @@ const MAX_HASTE = 20
 const MAX_RETURN = 4
 /** One stall of the event loop is in two samples. It is no overload. */
 const MIN_SAMPLES = 3
-/** A longer time between two samples counts as this: the process was stopped, and nobody knows what happened meanwhile. */
+/**
+ * A longer time between two samples counts as this: the process was stopped, and what happened meanwhile is unknown.
+ */
 const MAX_STEP_MS = 1_000
 const CLASSES = 3
 
@@ -32,23 +34,23 @@ const GONE = 0.9
 const NEWEST = 0.05
 const NEWEST_ABOVE = 0.1
 
-/** A WorkerFlow is how many requests came since the last sample, and how many of those were not shed. */
+/** How many requests came since the last sample, and how many of those were not shed. */
 export interface WorkerFlow {
   readonly offered: number
   readonly admitted: number
 }
 
 /**
- * WorkerLaw says which share of the requests of each priority a worker sheds. One number, the level, holds all of it: from 0
- * to 1 test traffic is shed, a growing share of it; from 1 to 2 reads as well, from 2 to 3 writes. So no request is shed
+ * Says which share of the requests of each priority a worker sheds. One number, the level, holds all of it: from 0 to 1
+ * test traffic is shed, a growing share of it; from 1 to 2 reads as well, from 2 to 3 writes. So no request is shed
  * while a less important one is admitted, and critical ones never are.
  *
- * The level rises while utilisation is at or above the bound of the priority that is next, falls while it is `gap` below that
- * of the priority that was last, and stays in between. Either has to last for `afterMs`. What is shed lowers utilisation, so
- * the level comes to rest, and does not swing: it falls slowly until it is sure that it may.
+ * The level rises while utilisation is at or above the bound of the priority that is next, falls while it is `gap`
+ * below that of the priority that was last, and stays in between. Either has to last for `afterMs`. What is shed lowers
+ * utilisation, so the level comes to rest, and does not swing: it falls slowly until it is sure that it may.
  *
- * It is sure where all that comes in `afterMs`, the shed requests included, is less than what the worker served while it was busy: then
- * nothing is shed any more.
+ * It is sure where all that comes in `afterMs`, the shed requests included, is less than what the worker served while
+ * it was busy: then nothing is shed any more.
  */
 export class WorkerLaw {
   readonly #from: readonly number[]
@@ -82,19 +84,21 @@ export class WorkerLaw {
     return this.#level
   }
 
-  /** share is the part of the requests of a priority that is shed, from 0 to 1. */
+  /** Returns the part of the requests of a priority that is shed, from 0 to 1. */
   share(priority: Priority): number {
     if (priority === 0) return 0
     const share = this.#level - (CLASSES - priority)
     return share <= 0 ? 0 : share >= 1 ? 1 : share
   }
 
-  /** sheds says whether a request is shed. `dice` is from 0 up to 1, so that nobody is shed for their place in a sequence. */
+  /**
+   * Whether a request is shed. `dice` is from 0 up to 1, so that shedding does not depend on the place in a sequence.
+   */
   sheds(priority: Priority, dice: number): boolean {
     return this.#level > 0 && dice < this.share(priority)
   }
 
-  /** sample tells what utilisation was in the time since the last one, and, where that is known, how many requests came. */
+  /** Records the utilisation since the last sample and, where known, how many requests came. */
   sample(utilisation: number, sinceMs: number, flow?: WorkerFlow): void {
     const stepMs = Math.min(Math.max(0, sinceMs), MAX_STEP_MS)
     if (flow !== undefined && this.#isGone(utilisation, stepMs, flow)) {
@@ -117,7 +121,10 @@ export class WorkerLaw {
     else this.#belowMs = 0
   }
 
-  /** #isGone says whether less came in the last `afterMs` than the worker serves, and it was busy for less than half of that time. */
+  /**
+   * Returns whether less came in the last `afterMs` than the worker serves, and it was busy for less than half of that
+   * time.
+   */
   #isGone(utilisation: number, stepMs: number, { offered, admitted }: WorkerFlow): boolean {
     if (stepMs === 0) return false
     if (utilisation >= this.#from[0]) {
@@ -135,7 +142,7 @@ export class WorkerLaw {
     return isLess && isCalm && this.#level > 0
   }
 
-  /** #learn takes what it admits while it is busy for what it serves. What it admits above its capacity is more than that. */
+  /** Takes what it admits while it is busy for what it serves. What it admits above its capacity is more than that. */
   #learn(utilisation: number, admitted: number): void {
     if (utilisation <= 1) {
       this.#served = averaged(this.#served, admitted, NEWEST)
@@ -145,14 +152,14 @@ export class WorkerLaw {
     if (this.#served !== undefined && this.#mostServed < this.#served) this.#served = this.#mostServed
   }
 
-  /** #ceilingOf is how far the level may rise: to the last priority that is shed at this utilisation. */
+  /** Returns how far the level may rise: to the last priority that is shed at this utilisation. */
   #ceilingOf(utilisation: number): number {
     let ceiling = 0
     while (ceiling < CLASSES && utilisation >= this.#from[ceiling]) ceiling++
     return ceiling
   }
 
-  /** #above raises the level. Once something is shed, more of it is at once: only the beginning has to be sure. */
+  /** Raises the level. Once something is shed, more is shed immediately: only the beginning must be certain. */
   #above(stepMs: number, ceiling: number): void {
     this.#aboveMs += stepMs
     this.#aboveSamples++
@@ -160,7 +167,7 @@ export class WorkerLaw {
     if (this.#level > 0 || isSure) this.#level = Math.min(ceiling, rounded(this.#level + stepMs / this.#overMs))
   }
 
-  /** #below lets requests of one priority in again. Those of the next one wait anew. */
+  /** Admits requests of one priority again. Those of the next one wait for another full period. */
   #below(stepMs: number, last: number): void {
     this.#belowMs += stepMs
     if (this.#belowMs <= this.#afterMs) return
@@ -174,7 +181,7 @@ function averaged(average: number | undefined, value: number, weight: number): n
   return average === undefined ? value : average * (1 - weight) + value * weight
 }
 
-/** rounded keeps many small steps from missing a whole number by a hair. */
+/** Keeps many small steps from missing a whole number by a hair. */
 function rounded(level: number): number {
   return Math.round(level * 1e9) / 1e9
 }

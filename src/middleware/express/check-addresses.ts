@@ -1,6 +1,6 @@
 import type { Request } from 'express'
 
-/** Warns about proxies that are trusted without end, and about those that are not trusted at all. */
+/** Warns about proxies that are all trusted, and about proxies that are not trusted at all. */
 export function checkAddresses(request: Request): void {
   for (const mistake of [trustsEveryone(request), ignoresProxy(request)]) {
     if (mistake !== undefined) process.emitWarning(mistake, 'SluiceWarning')

@@ -14,7 +14,7 @@ export const expressAdapter: AdapterUnderTest = {
   header: (request, name) => (request as Request).get(name),
 }
 
-/** appOf makes an app with the routes of Routes. */
+/** Makes an app with the routes of Routes. */
 function appOf(middlewares: readonly RequestHandler[], routes: Routes): Express {
   const app = express()
   // Express prints the errors of handlers anywhere but in tests.

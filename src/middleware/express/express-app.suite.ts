@@ -3,27 +3,27 @@ import { request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import express, { type Express, type RequestHandler } from 'express'
 
-/** An Answer is what a client got. */
+/** What a client got. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A RunningApp is an Express app on a port of its own, with a few routes behind the middlewares under test. */
+/** An Express app on a port of its own, with a few routes behind the middlewares under test. */
 export interface RunningApp {
   readonly app: Express
   readonly port: number
-  /** get returns an answer when the server is done with it, so that what a middleware does at the end has happened. */
+  /** Returns an answer when the server is done with it, so that what a middleware does at the end has happened. */
   get(path?: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>
-  /** visit opens a request whose answer the test does not wait for; it can be left. */
+  /** Opens a request whose answer the test does not wait for; it can be left. */
   visit(path: string): { leave(): void }
   /** How many requests have reached /hang. */
   hanging(): number
   close(): Promise<void>
 }
 
-/** runApp starts an app with routes: / answers 200, /error 400, /crash breaks the connection, /hang never answers. */
+/** Starts an app with routes: / answers 200, /error 400, /crash breaks the connection, /hang never answers. */
 export async function runApp(...middlewares: readonly RequestHandler[]): Promise<RunningApp> {
   const app = express()
   app.set('env', 'test')

@@ -24,7 +24,7 @@ export interface ExpressRouted {
   readonly url: string
 }
 
-/** expressRoute says where Express leads a request to: by the path that is there now, with what routers cut off before it. */
+/** Returns where Express leads a request to: by the path that is there now, with what routers cut off before it. */
 export function expressRoute(request: ExpressRouted): Route {
   const { app, baseUrl } = request
   const strict = isEverywhere(app, 'strict routing', 'strict')
@@ -45,8 +45,8 @@ function pathNow(request: ExpressRouted): string {
 }
 
 /**
- * isEverywhere says whether a setting is on in an app and wherever it may lead. A router has settings of its own: those
- * of the app do not reach into it.
+ * Whether a setting is on in an app and everything below it. A router has separate settings: those of the app do not
+ * apply to it.
  */
 function isEverywhere(app: AppLike, setting: string, option: 'caseSensitive' | 'strict'): boolean {
   for (let each: AppLike | undefined = app; each !== undefined; each = each.parent) {

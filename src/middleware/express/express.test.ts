@@ -99,7 +99,7 @@ describe('sluice/express', () => {
     expect((await get()).status).toBe(500)
   })
 
-  it('tells the request what is left', async () => {
+  it('shows the request what remains', async () => {
     const seen: unknown[] = []
     const get = await serve({ limit: 3, window: '1m' }, (request, _response, next) => {
       const { limit, used, remaining, resetTime } = (request as Request & { rateLimit: Record<string, unknown> })
@@ -150,15 +150,15 @@ describe('sluice/express', () => {
   })
 
   it('never lets its own errors reach the app', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     const get = await serve({
       limit: 1,
       window: '1m',
       cost: () => Promise.reject(new Error('broken')),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     expect([(await get()).status, (await get()).status]).toEqual([200, 429])
-    expect(told).toEqual([new Error('broken'), new Error('broken')])
+    expect(received).toEqual([new Error('broken'), new Error('broken')])
   })
 
   it('forgets a caller', async () => {
@@ -194,7 +194,7 @@ describe('sluice/express', () => {
     )
   })
 
-  it('trusts the proxies that it is told to trust, whatever Express does', async () => {
+  it('trusts the proxies that it is configured to trust, whatever Express does', async () => {
     const get = await serve({ limit: 1, window: '1m', identity: { trustedProxies: ['loopback'] } })
     const from = async (chain: string): Promise<number> => (await get('/', { 'x-forwarded-for': chain })).status
     expect(await from('203.0.113.7')).toBe(200)

@@ -20,13 +20,13 @@ const reader: RequestReader<Request> = {
   route: expressRoute,
 }
 
-/** gateLimit makes the middleware. */
+/** Makes the middleware. */
 export function gateLimit(given: PlainOptions): GateRequestHandler {
   checkOptions(given, PLAIN_FORMS)
   const { handler, requestPropertyName, ...options } = given
   const gate = new Gate(options, reader)
   const limiter = new GateLimiter(gate, handler, requestPropertyName ?? 'rateLimit')
-  // Addresses are Express's unless the options say whom to trust; what is wrong with them, the first request tells.
+  // Addresses are Express's unless the options name trusted proxies; the first request reports what is wrong with them.
   let isChecked = options.identity?.trustedProxies !== undefined
   const middleware: RequestHandler = (request, response, next) => {
     if (!isChecked) {

@@ -12,7 +12,7 @@ export interface Refused {
 export interface PlainOptions extends GateOptions<Request> {
   /** Answers refused requests. The fields are set already. Default: sends the refusal. */
   readonly handler?: (request: Request, response: Response, next: NextFunction, refused: Refused) => unknown
-  /** Where the request says what is left of its budget. Default: `rateLimit`. */
+  /** The property of the request that shows the remaining budget. Default: `rateLimit`. */
   readonly requestPropertyName?: string
 }
 

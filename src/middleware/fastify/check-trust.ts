@@ -1,6 +1,6 @@
 import { warnOnce } from '../../http-door/warn-once.ts'
 
-/** checkTrust warns about an app that believes every X-Forwarded-For, whoever wrote it. */
+/** Warns about an app that trusts every X-Forwarded-For. */
 export function checkTrust(app: object): void {
   if (trustOf(app) !== true) return
   warnOnce(
@@ -9,7 +9,7 @@ export function checkTrust(app: object): void {
   )
 }
 
-/** trustOf finds the setting, which Fastify keeps under a symbol of its own, on the app or on one that it is part of. */
+/** Finds the setting, which Fastify keeps under a private symbol, on the app or on a parent app. */
 function trustOf(app: object): unknown {
   for (let each: object | null = app; each !== null; each = Object.getPrototypeOf(each)) {
     const symbol = Object.getOwnPropertySymbols(each).find(({ description }) => description === 'fastify.options')

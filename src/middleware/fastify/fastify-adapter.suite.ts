@@ -19,7 +19,7 @@ export const fastifyAdapter: AdapterUnderTest = {
   header: (request, name) => headerText((request as FastifyRequest).headers[name]),
 }
 
-/** addRoutes gives an app the routes of Routes. */
+/** Gives an app the routes of Routes. */
 function addRoutes(app: FastifyInstance, routes: Routes): void {
   app.get('/', async () => 'Hi there!')
   app.get('/settle', async (request) => {

@@ -16,7 +16,7 @@ export interface FastifyRouted {
   }
 }
 
-/** fastifyRoute says where Fastify leads a request to: it has found the route before any hook is called. */
+/** Returns where Fastify leads a request to: it has found the route before any hook is called. */
 export function fastifyRoute(request: FastifyRouted): Route {
   const { initialConfig, prefix } = request.server
   const settings = { ...initialConfig.routerOptions }

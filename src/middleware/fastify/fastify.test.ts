@@ -90,7 +90,7 @@ describe('sluice/fastify', () => {
     expect(await app.inject('/broken')).toMatchObject({ statusCode: 500 })
   })
 
-  it('tells the request what is left', async () => {
+  it('shows the request what remains', async () => {
     await serve({ limit: 3, window: '1m' })
     expect((await app.inject('/left')).json()).toEqual({ limit: 3, used: 1, remaining: 2, isDate: true })
   })
@@ -102,7 +102,7 @@ describe('sluice/fastify', () => {
     expect(headers['x-ratelimit-limit']).toBe('5')
   })
 
-  it('gives a route a limit of its own, named after it, or none', async () => {
+  it('gives a route its own limit, named after it, or none', async () => {
     await serve({ limit: 100, window: '1m' })
     app.post('/login', { config: { rateLimit: { limit: 1, window: '1m' } } }, async () => 'in')
     app.get('/free', { config: { rateLimit: false } }, async () => 'free')
@@ -127,14 +127,14 @@ describe('sluice/fastify', () => {
 
   it('gives the limit of a route the clock, the fields, the handler and the ear for errors of the app', async () => {
     const clock = new TestClock()
-    const told: unknown[] = []
+    const received: unknown[] = []
     await serve({
       limit: 100,
       window: '1m',
       clock,
       headers: { legacy: false },
       handler: (_request, reply) => reply.code(420).send('mine'),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     const own = { limit: 1, window: '1m' } as const
     const broken = {
@@ -150,10 +150,10 @@ describe('sluice/fastify', () => {
     expect(await app.inject('/own')).toMatchObject({ statusCode: 420, body: 'mine' })
     clock.now += 120_000
     expect((await app.inject('/own')).statusCode).toBe(200)
-    expect([(await app.inject('/broken')).statusCode, told]).toEqual([200, [new Error('broken')]])
+    expect([(await app.inject('/broken')).statusCode, received]).toEqual([200, [new Error('broken')]])
   })
 
-  it('has a hook of its own for whoever asks', async () => {
+  it('has a separate hook for users that want one', async () => {
     await serve({ limit: 100, window: '1m' })
     const hook = app.rateLimit({ limit: 1, window: '1m', name: 'own' })
     app.get('/hooked', { preHandler: hook }, async () => 'hooked')
@@ -194,15 +194,15 @@ describe('sluice/fastify', () => {
   })
 
   it('never lets its own errors reach the app', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     await serve({
       limit: 1,
       window: '1m',
       cost: () => Promise.reject(new Error('broken')),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     expect(await statuses(2)).toEqual([200, 429])
-    expect(told).toEqual([new Error('broken'), new Error('broken')])
+    expect(received).toEqual([new Error('broken'), new Error('broken')])
   })
 
   it('knows callers as every middleware does', async () => {
@@ -231,7 +231,7 @@ describe('sluice/fastify', () => {
     expect(await statuses(1, '/left')).toEqual([200])
   })
 
-  it('says on every request what is left, without end where no limit applies', async () => {
+  it('says on every request what remains, without end where no limit applies', async () => {
     app = fastify()
     await app.register(rateLimit, { limit: 5, window: '1m', skip: (request) => request.url === '/skipped' })
     const said = (request: FastifyRequest): unknown => {

@@ -24,7 +24,7 @@ const reader: RequestReader<FastifyRequest> = {
 const getField = (reply: FastifyReply, name: string): unknown => reply.getHeader(name)
 const setField = (reply: FastifyReply, name: string, value: string): unknown => reply.header(LOWER[name] ?? name, value)
 
-/** Fastify keeps fields by their names in lower case. Those that every answer has are not spelled anew for each. */
+/** Fastify keeps fields by their names in lower case. Common names are converted once. */
 const LOWER: Readonly<Record<string, string>> = Object.fromEntries(
   ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'].map((name) => [
     name,
@@ -50,7 +50,7 @@ export class GateLimiter {
     this.#handler = handler
   }
 
-  /** handle decides about a request, and goes on where it may. */
+  /** Decides about a request, and goes on where it may. */
   handle(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const pass = this.#gate.enter(request)
     if (pass instanceof Promise) pass.then((decided) => this.#act(decided, request, reply, done)).catch(done)

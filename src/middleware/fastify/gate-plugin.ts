@@ -7,7 +7,7 @@ import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
 import type { PlainOptions } from './options.ts'
 
-/** gatePlugin limits everything that comes in, also for routes that it does not have. */
+/** Limits everything that comes in, also for routes that it does not have. */
 export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): void {
   const limiters: GateLimiter[] = []
   const limiterOf = (own: PlainOptions): GateLimiter => {
@@ -20,7 +20,7 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
     return limiterOf({ ...inherited(options), ...own, ...named })
   }
   if (options.identity?.trustedProxies === undefined) checkTrust(fastify)
-  /** The limiters of routes that have options of their own, by these. */
+  /** The limiters of routes with separate options, by these. */
   const ofRoutes = new Map<object | false, GateLimiter | undefined>()
 
   if (!fastify.hasRequestDecorator('rateLimit')) fastify.decorateRequest('rateLimit', null as never)
@@ -54,14 +54,14 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
   })
 }
 
-/** inherited is what a route's limit has of the app's: everything but the limit itself. */
+/** Returns what a route's limit has of the app's: everything but the limit itself. */
 function inherited(options: PlainOptions): object {
   return Object.fromEntries(INHERITED.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
 }
 
 const INHERITED = [...STORE_OPTIONS, 'identity', 'headers', 'onError', 'handler'] as const
 
-/** hookOf makes a hook of a limiter: of the kind that calls back, which is told the payload before in preParsing. */
+/** Makes a hook of a limiter: one that calls back; in preParsing it gets the payload before the callback. */
 function hookOf(limiter: GateLimiter) {
   return (request: FastifyRequest, reply: FastifyReply, ...rest: unknown[]): void =>
     limiter.handle(request, reply, rest[rest.length - 1] as Done)

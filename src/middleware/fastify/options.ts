@@ -10,7 +10,7 @@ import type { Refusal } from '../../core/http/refusal.ts'
 import type { Budget } from '../../http-door/budget.ts'
 import type { GateOptions, Pass } from '../../http-door/gate.ts'
 
-/** RouteLimits are the forms in which a route can have a limit; the options of @fastify/rate-limit add theirs. */
+/** The forms in which a route can have a limit; the options of @fastify/rate-limit add theirs. */
 export interface RouteLimits {
   plain: PlainOptions
 }
@@ -42,7 +42,7 @@ declare module 'fastify' {
   }
 
   interface FastifyRequest {
-    /** What is left of the tightest limit, from the plugin's hook on. */
+    /** What remains of the tightest limit, available after the plugin's hook. */
     rateLimit: Budget
   }
 }
@@ -61,5 +61,5 @@ export interface PlainOptions extends GateOptions<FastifyRequest> {
   readonly hook?: RateLimitHook
 }
 
-/** RateLimitHook is the hook of Fastify in which requests are looked at. */
+/** The hook of Fastify in which requests are looked at. */
 export type RateLimitHook = 'onRequest' | 'preParsing' | 'preValidation' | 'preHandler'

@@ -4,7 +4,7 @@ import type { RateLimitHook } from './options.ts'
 
 type Done = (error?: unknown) => void
 
-/** A Hook fits wherever a request passes: it calls back, and where there is nobody to call, it returns a promise. */
+/** Works for every kind of hook: it calls back, and without a callback it returns a promise. */
 export type Hook = (
   request: FastifyRequest,
   reply: FastifyReply,
@@ -12,15 +12,15 @@ export type Hook = (
   fourth?: unknown,
 ) => Promise<void> | undefined
 
-/** A Limiting returns what is to be thrown at the caller, or undefined for a request that may pass. */
+/** Returns what is to be thrown at the caller, or undefined for a request that may pass. */
 export type Limiting = (request: FastifyRequest, reply: FastifyReply) => MaybePromise<object | undefined>
 
 /**
- * hookOf makes a hook. It calls back rather than return a promise: what is decided at once goes on at once.
+ * Makes a hook. It calls back rather than returning a promise, so that a synchronous decision continues synchronously.
  */
 export function hookOf(limit: Limiting): Hook {
   return (request, reply, third, fourth) => {
-    // preParsing is told the payload before the callback.
+    // preParsing gets the payload before the callback.
     const done = (typeof third === 'function' ? third : fourth) as Done | undefined
     if (done === undefined) return limitLater(limit, request, reply)
     let refusal: MaybePromise<object | undefined>
@@ -41,7 +41,7 @@ async function limitLater(limit: Limiting, request: FastifyRequest, reply: Fasti
   if (refusal !== undefined) throw refusal
 }
 
-/** routeHooks returns the hooks that a route has, as a list that more can be put into. */
+/** Returns the hooks that a route has, as a list that more can be put into. */
 export function routeHooks(route: RouteOptions, name: RateLimitHook): Hook[] {
   const hooks = route as unknown as Record<string, Hook | Hook[] | undefined>
   const present = hooks[name]

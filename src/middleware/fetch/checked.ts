@@ -5,9 +5,9 @@ import type { Gate, Pass } from '../../http-door/gate.ts'
 import { addFields, changeable, isFixed, watchBody } from '../../http-door/web-response.ts'
 
 /**
- * A Checked is what a limiter says about one request. Of a request that goes on, say how it ended, with `answer` or with
- * `end`: that is when refunds are made, and when places of `concurrency` limits are free again. A client that leaves ends
- * nothing by itself: the handler may still be at work.
+ * What a limiter decided about one request. For an allowed request, report how it ended, with `answer` or with `end`:
+ * refunds are made then, and permits of `concurrency` limits are released. A client that leaves does not end it: the
+ * handler may still be working.
  */
 export class Checked {
   readonly allowed: boolean
@@ -37,12 +37,12 @@ export class Checked {
     return this.#pass.delayMs
   }
 
-  /** What is left of the tightest limit; undefined where none applied. */
+  /** What remains of the tightest limit; undefined where none applied. */
   get budget(): Budget | undefined {
     return this.#pass.decision.tightest === undefined ? undefined : new Budget(this.#pass)
   }
 
-  /** settle takes what the request has cost in the end, where `cost` was an estimate. */
+  /** Takes what the request has cost in the end, where `cost` was an estimate. */
   settle(cost: number): Promise<Decision | undefined> {
     return this.#pass.settle(cost)
   }
@@ -55,7 +55,7 @@ export class Checked {
     return this.#pass.caller
   }
 
-  /** answer returns the app's answer with the fields on it, and ends the request when its body was sent or given up. */
+  /** Returns the app's answer with the fields on it, and ends the request when its body was sent or given up. */
   answer(response: Response): Response {
     const answered = this.#withFields(response)
     if (!this.#pass.isOpen) return answered
@@ -67,7 +67,10 @@ export class Checked {
     return answered
   }
 
-  /** end says that nobody works on a request any more: the status of the answer, or nothing if nobody got it. The first call counts. */
+  /**
+   * Reports that the handler has ended: with the status of the answer, or nothing if the client did not get it. Only
+   * the first call counts.
+   */
   end(status?: number): void {
     this.#gate.end(this.#pass, status)
   }

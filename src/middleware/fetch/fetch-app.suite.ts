@@ -4,13 +4,13 @@ import { type Client, Routes, serveHttp } from '../adapter-app.suite.ts'
 import { rateLimitOf } from './index.ts'
 
 /** What the runtimes under test hand to a handler beside the request, in the manner of Deno. */
-export interface Beside {
+export interface Extra {
   readonly remoteAddr: { readonly hostname: string | undefined }
 }
 
-export type Handler = (request: Request, beside: Beside) => Response | Promise<Response>
+export type Handler = (request: Request, extra: Extra) => Response | Promise<Response>
 
-/** fetchHandler answers as the routes of Routes do. */
+/** Answers as the routes of Routes do. */
 export function fetchHandler(routes = new Routes()): Handler {
   return async (request) => {
     switch (new URL(request.url).pathname) {
@@ -34,7 +34,7 @@ export function fetchHandler(routes = new Routes()): Handler {
   }
 }
 
-/** serveFetch serves a handler over HTTP. */
+/** Serves a handler over HTTP. */
 export function serveFetch(handler: Handler): Promise<Client> {
   const fetch = async (request: Request, env: unknown): Promise<Response> => {
     const { incoming } = env as HttpBindings

@@ -65,7 +65,7 @@ describe('protect', () => {
     ])
   })
 
-  it('releases a place when nobody wants the rest of the body', async () => {
+  it('releases a place when no one wants the rest of the body', async () => {
     const handler = protect(ok, { limit: 1, algorithm: 'concurrency' })
     const first = await handler(get())
     expect((await handler(get())).status).toBe(429)
@@ -122,7 +122,7 @@ describe('protect', () => {
 })
 
 describe('check', () => {
-  it('returns the fields, what is left and who it is, and no response, for a request that may go on', async () => {
+  it('returns the fields, what remains and who it is, and no response, for a request that may go on', async () => {
     const limiter = rateLimit({ limit: 2, window: '1m', identity: { apiKey: true } })
     const checked = await limiter.check(get({ 'x-api-key': 'k' }))
     expect([checked.allowed, checked.response, checked.delayMs]).toEqual([true, undefined, 0])
@@ -178,7 +178,7 @@ describe('check', () => {
     expect((await limiter.check(get())).allowed).toBe(true)
   })
 
-  it('ends a request with its answer when the client has left before, or leaves while nobody reads it', async () => {
+  it('ends a request with its answer when the client has left before, or leaves while no one reads it', async () => {
     const limiter = rateLimit({ limit: 1, algorithm: 'concurrency' })
     const gone = await limiter.check(new Request('http://localhost/', { signal: AbortSignal.abort() }))
     gone.answer(new Response('late'))
@@ -194,20 +194,20 @@ describe('check', () => {
     ['Deno', { remoteAddr: { hostname: '203.0.113.7' } }, 'ip:203.0.113.7'],
     ['Bun', { requestIP: () => ({ address: '2001:db8::1' }) }, 'ip:2001:db8::/64'],
     ['a runtime that tells nothing', { env: {} }, 'ip:unknown'],
-  ])('knows the address on %s', async (_runtime, beside, scope) => {
+  ])('knows the address on %s', async (_runtime, extra, scope) => {
     const limiter = rateLimit({ limit: 0, window: '1m' })
-    const { response } = await limiter.check(get(), beside)
+    const { response } = await limiter.check(get(), extra)
     expect(await response?.json()).toMatchObject({ error: { scope } })
   })
 
-  it('takes the address that it is told', async () => {
-    const address = (_request: Request, beside: unknown): string => (beside as { clientAddress: string }).clientAddress
+  it('uses the configured address', async () => {
+    const address = (_request: Request, extra: unknown): string => (extra as { clientAddress: string }).clientAddress
     const limiter = rateLimit({ limit: 0, window: '1m', address })
     const { response } = await limiter.check(get(), { clientAddress: '203.0.113.9' })
     expect(await response?.json()).toMatchObject({ error: { scope: 'ip:203.0.113.9' } })
   })
 
-  it('counts proxies from the right where the runtime does not tell the address of the nearest', async () => {
+  it('counts proxies from the right where the runtime does not provide the address of the nearest', async () => {
     const limiter = rateLimit({ limit: 1, window: '1m', identity: { trustedProxies: 1 } })
     const from = async (chain: string): Promise<boolean> =>
       (await limiter.check(get({ 'x-forwarded-for': chain }))).allowed
@@ -215,7 +215,7 @@ describe('check', () => {
     expect(await from('203.0.113.8')).toBe(true)
   })
 
-  it('does not take the word of a field for that of a proxy whose address nobody knows', async () => {
+  it('does not trust a field in place of a proxy with an unknown address', async () => {
     const limiter = rateLimit({ limit: 1, window: '1m', identity: { trustedProxies: ['loopback'] } })
     const from = async (chain: string): Promise<boolean> =>
       (await limiter.check(get({ 'x-forwarded-for': chain }))).allowed

@@ -33,7 +33,7 @@ export function rateLimit(options: FetchOptions): FetchLimiter {
 export function protect<R extends Request, A extends readonly unknown[], T>(
   handler: FetchHandler<R, A, T>,
   options: FetchOptions,
-): ((request: R, ...beside: A) => Promise<T | Response>) & Pick<FetchLimiter, 'reset' | 'resetAll' | 'close'> {
+): ((request: R, ...extra: A) => Promise<T | Response>) & Pick<FetchLimiter, 'reset' | 'resetAll' | 'close'> {
   const limiter = rateLimit(options)
   return Object.assign(limiter.protect(handler), {
     reset: limiter.reset.bind(limiter),

@@ -10,29 +10,29 @@ import { refusalHeaders } from '../../http-door/web-response.ts'
 import { Checked } from './checked.ts'
 import { FETCH_FORMS, type FetchHandler, type FetchOptions } from './options.ts'
 
-/** What nginx logs for a client that left before there was an answer. Nobody gets it. */
+/** What nginx logs for a client that left before there was an answer. It is never sent. */
 const CLIENT_LEFT = 499
-/** RFC 7239's word for an address that nobody knows: proxies that are counted may still stand before it. */
+/** RFC 7239's identifier for an unknown address: counted proxies may still stand before it. */
 const UNKNOWN_PEER = 'unknown'
 
-/** What is left of the limits of requests that handlers work on. */
+/** The remaining budgets of requests that handlers work on. */
 const budgets = new WeakMap<Request, Budget>()
 
 /**
- * rateLimitOf returns what a handler that `protect` guards may know of its request's budget, and settles its cost:
- * `await rateLimitOf(request).settle(tokens)`.
+ * Returns what a handler that `protect` guards may know of its request's budget, and settles its cost: `await
+ * rateLimitOf(request).settle(tokens)`.
  */
 export function rateLimitOf(request: Request): Budget {
   return budgets.get(request) ?? NO_LIMIT
 }
 
-/** FetchLimiter limits the requests of fetch handlers. */
+/** Limits the requests of fetch handlers. */
 export class FetchLimiter {
   readonly #gate: Gate<Request>
   readonly #handler: FetchOptions['handler']
   readonly #address: NonNullable<FetchOptions['address']>
-  /** What runtimes handed over beside requests. */
-  readonly #beside = new WeakMap<Request, readonly unknown[]>()
+  /** What runtimes passed in addition to requests. */
+  readonly #extras = new WeakMap<Request, readonly unknown[]>()
 
   constructor(given: FetchOptions) {
     checkOptions(given, FETCH_FORMS)
@@ -43,42 +43,42 @@ export class FetchLimiter {
   }
 
   /**
-   * check decides about a request. `beside` is what the runtime handed to the handler beside it, for the address. It
-   * rejects only where the app's own `handler` does.
+   * Decides about a request. `extra` is what the runtime passed to the handler in addition, for the address. Rejects
+   * only where the app's `handler` does.
    */
-  async check(request: Request, ...beside: readonly unknown[]): Promise<Checked> {
-    if (beside.length > 0) this.#beside.set(request, beside)
+  async check(request: Request, ...extra: readonly unknown[]): Promise<Checked> {
+    if (extra.length > 0) this.#extras.set(request, extra)
     const pass = await this.#gate.enter(request)
     return new Checked(this.#gate, pass, request, pass.allowed ? undefined : await this.#refuse(pass, request))
   }
 
-  /** protect returns a handler that answers what is refused, and leaves the rest to the one given. */
+  /** Returns a handler that answers what is refused, and leaves the rest to the one given. */
   protect<R extends Request, A extends readonly unknown[], T>(
     handler: FetchHandler<R, A, T>,
-  ): (request: R, ...beside: A) => Promise<T | Response> {
-    return async (request, ...beside) => {
-      const checked = await this.check(request, ...beside)
+  ): (request: R, ...extra: A) => Promise<T | Response> {
+    return async (request, ...extra) => {
+      const checked = await this.check(request, ...extra)
       if (checked.response !== undefined) return checked.response
       if (checked.delayMs > 0 && !(await delayed(checked.delayMs, request.signal))) {
         checked.end()
         return new Response(null, { status: CLIENT_LEFT })
       }
       if (checked.budget !== undefined) budgets.set(request, checked.budget)
-      return await this.#answered(checked, request, () => handler(request, ...beside))
+      return await this.#answered(checked, request, () => handler(request, ...extra))
     }
   }
 
-  /** reset gives a caller the whole budget again. */
+  /** Gives a caller the whole budget again. */
   reset(caller: Partial<Caller>): Promise<void> {
     return this.#gate.reset(caller)
   }
 
-  /** resetAll gives all callers the whole budget again, for instance between tests. Only counters in memory can. */
+  /** Gives all callers the whole budget again, for instance between tests. Only counters in memory can. */
   resetAll(): Promise<void> {
     return this.#gate.resetAll()
   }
 
-  /** close lets go of the store and of watched rules. */
+  /** Closes the store and stops watching rules. */
   close(): Promise<void> {
     return this.#gate.close()
   }
@@ -107,7 +107,7 @@ export class FetchLimiter {
 
   #reader(): RequestReader<Request> {
     const address = (request: Request): string | undefined =>
-      this.#address(request, ...(this.#beside.get(request) ?? []))
+      this.#address(request, ...(this.#extras.get(request) ?? []))
     return {
       address,
       peer: (request) => address(request) ?? UNKNOWN_PEER,

@@ -10,20 +10,20 @@ interface NodeBindings {
   readonly outgoing?: unknown
 }
 
-/** bindingsOf returns what the runtime hands to an app; some put it into `server`. */
+/** Returns what the runtime hands to an app; some put it into `server`. */
 function bindingsOf({ env }: Context): NodeBindings | undefined {
   return env?.server ?? env
 }
 
-/** outgoingOf returns the answer as Node.js sees it, where the app runs on @hono/node-server. */
+/** Returns the answer as Node.js sees it, where the app runs on @hono/node-server. */
 export function outgoingOf(c: Context): ServerResponse | undefined {
   const outgoing = bindingsOf(c)?.outgoing
   return outgoing instanceof ServerResponse ? outgoing : undefined
 }
 
 /**
- * addressOf returns the address of a connection: as Hono's helper for the runtime says, or as Node.js, Bun and Deno tell
- * it. It never reads a field that the client could have written.
+ * Returns the address of a connection: from Hono's helper for the runtime, or as Node.js, Bun and Deno provide it.
+ * Never reads a field that the client could have written.
  */
 export function addressOf(c: Context, getConnInfo: GetConnInfo | undefined): string | undefined {
   if (getConnInfo !== undefined) return getConnInfo(c).remote.address
@@ -31,7 +31,7 @@ export function addressOf(c: Context, getConnInfo: GetConnInfo | undefined): str
   return bindings?.incoming?.socket?.remoteAddress ?? runtimeAddress(c.req.raw, bindings)
 }
 
-/** addressKey spells whose hits a connection's are, for those who have no key of their own. */
+/** Returns the key of a connection, for callers without another key. */
 export function addressKey(c: Context, getConnInfo: GetConnInfo | undefined): string {
   const address = addressOf(c, getConnInfo)
   return (address === undefined ? undefined : ipKey(address)) ?? 'unknown'

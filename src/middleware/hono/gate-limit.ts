@@ -12,7 +12,7 @@ import { outgoingOf, readerOf } from './connection.ts'
 import { PLAIN_FORMS } from './option-forms.ts'
 import type { GateMiddleware, PlainOptions } from './options.ts'
 
-/** gateLimit makes the middleware. */
+/** Makes the middleware. */
 export function gateLimit(options: PlainOptions): GateMiddleware {
   checkOptions(options, PLAIN_FORMS)
   const { handler, requestPropertyName = 'rateLimit', getConnInfo, ...rest } = options
@@ -63,7 +63,7 @@ class GateLimiter {
     return undefined
   }
 
-  /** #addFields comes last: what is set before is lost when a handler answers with a Response of its own making. */
+  /** Must come last: what is set before is lost when a handler answers with a new Response. */
   #addFields(pass: Pass, c: Context): void {
     const fields = this.#gate.fields(pass)
     if (fields.length === 0 || !c.finalized || isFixed(c.res)) return
@@ -80,14 +80,14 @@ class GateLimiter {
   }
 }
 
-/** What nginx logs for a client that left before there was an answer. Nobody gets it. */
+/** What nginx logs for a client that left before there was an answer. It is never sent. */
 const CLIENT_LEFT = 499
 
 function refused({ status, body }: Refusal, c: Context, headers: readonly [string, string][]): Response {
   return c.body(body, status as ContentfulStatusCode, Object.fromEntries(headers))
 }
 
-/** replace puts another response in the place of one, without taking over the fields of the one before. */
+/** Puts another response in the place of one, without taking over the fields of the one before. */
 function replace(c: Context, response: Response): void {
   if (response === c.res) return
   c.res = undefined
@@ -95,8 +95,8 @@ function replace(c: Context, response: Response): void {
 }
 
 /**
- * A Watch tells the gate how a request ended: on Node.js when the connection says so, elsewhere when the body was read or
- * given up. Where the client leaves early, it is when the handlers have ended.
+ * Reports to the gate how a request ended: on Node.js from the connection, elsewhere when the body was read or
+ * abandoned. Where the client leaves early, when the handlers have ended.
  */
 class Watch {
   readonly #ending: Ending

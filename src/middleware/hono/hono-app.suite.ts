@@ -3,7 +3,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { type Context, Hono, type MiddlewareHandler } from 'hono'
 import { type Client, gotOf, Routes, serveHttp } from '../adapter-app.suite.ts'
 
-/** honoApp makes an app with the routes of Routes. */
+/** Makes an app with the routes of Routes. */
 export function honoApp(middlewares: readonly MiddlewareHandler[], routes = new Routes()): Hono {
   const app = new Hono()
   for (const middleware of middlewares) app.use(middleware)
@@ -27,12 +27,12 @@ export function honoApp(middlewares: readonly MiddlewareHandler[], routes = new 
   return app
 }
 
-/** onNode serves an app by @hono/node-server. */
+/** Serves an app by @hono/node-server. */
 export function onNode(app: Hono): Promise<Client> {
   return serveHttp(createAdaptorServer(app) as Server)
 }
 
-/** onWeb calls an app as a runtime of the Web's standards does. */
+/** Calls an app as a runtime of the Web's standards does. */
 export function onWeb(app: Hono, env: object = { remoteAddr: { hostname: '127.0.0.1' } }): Client {
   return {
     get: async (path = '/', headers = {}, method = 'GET') =>

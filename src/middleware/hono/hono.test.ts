@@ -61,7 +61,7 @@ describe('sluice/hono', () => {
     for (let i = 0; i < 2; i++) await expect(Promise.resolve(app.request('/'))).rejects.toBe('thrown')
   })
 
-  it('tells the context what is left', async () => {
+  it('shows the context what remains', async () => {
     const seen: unknown[] = []
     const look = async (c: Context, next: () => Promise<void>): Promise<void> => {
       const { limit, used, remaining, resetTime } = c.get('rateLimit') as Budget
@@ -112,7 +112,7 @@ describe('sluice/hono', () => {
     expect(JSON.parse((await get()).body).error.scope).toBe('ip:203.0.113.7')
   })
 
-  it('has one budget for all whose address nobody knows', async () => {
+  it('has one budget for all with an unknown address', async () => {
     const { get } = onWeb(honoApp([rateLimit({ limit: 1, window: '1m' })]), {})
     const from = async (chain: string): Promise<number> => (await get('/', { 'x-forwarded-for': chain })).status
     expect([await from('203.0.113.1'), await from('203.0.113.2')]).toEqual([200, 429])

@@ -21,7 +21,7 @@ export interface PlainOptions<E extends Env = Env, P extends string = string, I 
     ConnectionOptions {
   /** Answers refused requests. The fields are set already. Default: sends the refusal. */
   readonly handler?: (c: Context<E, P, I>, next: Next, refused: Refused) => unknown
-  /** Which variable of the context says what is left of the budget. Default: `rateLimit`. */
+  /** The variable of the context that shows the remaining budget. Default: `rateLimit`. */
   readonly requestPropertyName?: string
 }
 

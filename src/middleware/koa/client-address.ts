@@ -4,15 +4,15 @@ import { LOOSE, targetPath } from '../../http-door/request-path.ts'
 import { headerText, type RequestReader } from '../../http-door/request-reader.ts'
 
 /**
- * clientAddress returns the address of the client as the app sees it. An app with `proxy: true` and no `maxIpsCount`
- * takes the leftmost address of X-Forwarded-For, which anybody can write: here it is the rightmost, which the proxy wrote.
+ * Returns the address of the client as the app sees it. An app with `proxy: true` and no `maxIpsCount` takes the
+ * leftmost address of X-Forwarded-For, which anyone can forge: this returns the rightmost, which the proxy wrote.
  */
 export function clientAddress(ctx: Context): string | undefined {
   const { proxy, maxIpsCount } = ctx.app
   return proxy && !(maxIpsCount > 0) ? (ctx.ips.at(-1) ?? ctx.req.socket.remoteAddress) : ctx.ip
 }
 
-/** addressKey spells whose hits they are, for those who have no id of their own. */
+/** Returns the key of a request, for callers without another id. */
 export function addressKey(ctx: Context): string {
   const address = clientAddress(ctx)
   return (address === undefined ? undefined : ipKey(address)) ?? 'unknown'
@@ -27,7 +27,7 @@ export const koaReader: RequestReader<Context> = {
   route: (ctx) => ({ path: pathNow(ctx), ...LOOSE }),
 }
 
-/** pathNow returns the path that routers go by, with what koa-mount cut off before it. */
+/** Returns the path that routers go by, with what koa-mount cut off before it. */
 function pathNow(ctx: Context): string {
   const { mountPath } = ctx as { readonly mountPath?: unknown }
   try {

@@ -9,7 +9,7 @@ import { koaReader } from './client-address.ts'
 import { PLAIN_FORMS } from './option-forms.ts'
 import type { GateMiddleware, PlainOptions } from './options.ts'
 
-/** gateLimit makes the middleware. */
+/** Makes the middleware. */
 export function gateLimit(given: PlainOptions): GateMiddleware {
   checkOptions(given, PLAIN_FORMS)
   const { handler, requestPropertyName, ...options } = given
@@ -55,7 +55,7 @@ class GateLimiter {
   }
 }
 
-/** watched says when the handlers have ended: with their promises, unless they answer by themselves. */
+/** Reports when the handlers have ended: with their promises, unless they answer later. */
 async function watched(work: Promise<unknown>, ctx: Context, watch: AnswerWatch): Promise<unknown> {
   try {
     return await work
@@ -65,7 +65,7 @@ async function watched(work: Promise<unknown>, ctx: Context, watch: AnswerWatch)
   }
 }
 
-/** refuse leaves the answer to Koa, so that the middlewares outside of this one see it. */
+/** Leaves the answer to Koa, so that the middlewares outside of this one see it. */
 function refuse({ status, contentType, body, headers }: Refusal, ctx: Context): void {
   for (const [name, value] of headers) if (!ctx.res.hasHeader(name)) ctx.set(name, value)
   ctx.set('Cache-Control', 'no-store')
@@ -74,7 +74,7 @@ function refuse({ status, contentType, body, headers }: Refusal, ctx: Context): 
   ctx.body = body
 }
 
-/** delay goes on after a while, unless the client has left by then. */
+/** Goes on after a while, unless the client has left by then. */
 function delay(ms: number, { res }: Context, next: Next): Promise<unknown> {
   return new Promise((resolve, reject) => {
     holdBack(

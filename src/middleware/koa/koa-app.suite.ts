@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import Koa, { type Context, type Middleware } from 'koa'
 import { type Client, Routes, serveHttp } from '../adapter-app.suite.ts'
 
-/** koaApp makes an app with the routes of Routes. */
+/** Makes an app with the routes of Routes. */
 export function koaApp(middlewares: readonly Middleware[], routes = new Routes()): Koa {
   const app = new Koa()
   app.silent = true

@@ -27,7 +27,7 @@ const serve = async (...middlewares: Middleware[]): Promise<Client['get']> => {
 }
 
 describe('sluice/koa', () => {
-  it('tells the state what is left', async () => {
+  it('shows the state what remains', async () => {
     const seen: unknown[] = []
     const get = await serve(rateLimit({ limit: 3, window: '1m' }), (ctx, next) => {
       const { limit, used, remaining, resetTime } = ctx.state.rateLimit as Budget

@@ -12,7 +12,7 @@ export interface Refused {
 export interface PlainOptions extends GateOptions<Context> {
   /** Answers refused requests. The fields are set already. Default: sends the refusal. */
   readonly handler?: (ctx: Context, next: Next, refused: Refused) => unknown
-  /** Where `ctx.state` says what is left of the budget. Default: `rateLimit`. */
+  /** The property of `ctx.state` that shows the remaining budget. Default: `rateLimit`. */
   readonly requestPropertyName?: string
 }
 

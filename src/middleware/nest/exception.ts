@@ -3,8 +3,7 @@ import type { Refusal } from '../../core/http/refusal.ts'
 import type { Pass } from '../../http-door/gate.ts'
 
 /**
- * A RateLimitException is what a refused request ends with: filters of the app see it like any other, and without one the
- * caller gets its body.
+ * What a refused request ends with: filters of the app see it like any other, and without one the caller gets its body.
  */
 export class RateLimitException extends HttpException {
   readonly pass: Pass
@@ -17,12 +16,12 @@ export class RateLimitException extends HttpException {
   }
 }
 
-/** bodyOf returns what filters get to see: what the body says, where that is an object, and else the text itself. */
+/** Returns what filters get to see: what the body says, where that is an object, and else the text itself. */
 function bodyOf(refusal: Refusal): string | Record<string, unknown> {
   return objectOf(refusal) ?? refusal.body
 }
 
-/** objectOf reads a body that Nest sends as it was: one that is an object in JSON. */
+/** Reads a body that Nest sends as it was: one that is an object in JSON. */
 export function objectOf({ contentType, body }: Refusal): Record<string, unknown> | undefined {
   if (!contentType.includes('json')) return undefined
   try {

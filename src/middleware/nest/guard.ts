@@ -31,7 +31,7 @@ import {
   takeOver,
 } from './http-exchange.ts'
 
-/** SluiceOptions are one limit, `limits`, or `rules`. */
+/** One limit, `limits`, or `rules`. */
 export type SluiceOptions<R extends NestRequest = NestRequest> = GateOptions<R>
 
 /** Where a SluiceGuard gets its options from. */
@@ -39,29 +39,29 @@ export const SLUICE_OPTIONS = Symbol('SLUICE_OPTIONS')
 
 const OWN = 'sluice:own'
 
-/** RateLimit gives a handler, or all handlers of a controller, a limit of their own, in place of the app's. */
+/** Gives a handler, or all handlers of a controller, a separate limit instead of the app's. */
 export function RateLimit<R extends NestRequest = NestRequest>(
   options: SluiceOptions<R>,
 ): ClassDecorator & MethodDecorator {
-  // What is wrong with it is told here, not at the first request; whom to count, the app's options may say.
+  // Errors in it are thrown here, not at the first request; the caller's key may come from the app's options.
   checkOwnOptions(options)
   return SetMetadata(OWN, options)
 }
 
-/** SkipRateLimit leaves a handler, or all handlers of a controller, without a limit. */
+/** Leaves a handler, or all handlers of a controller, without a limit. */
 export function SkipRateLimit(): ClassDecorator & MethodDecorator {
   return SetMetadata(OWN, false)
 }
 
 type AnyGate = Gate<NestRequest>
 
-/** SluiceGuard guards handlers, on Express and on Fastify. SluiceModule has it guard all of them. */
+/** Guards handlers, on Express and on Fastify. SluiceModule has it guard all of them. */
 export class SluiceGuard implements CanActivate, OnApplicationShutdown {
   readonly #options: SluiceOptions
   readonly #reflector: Reflector
   readonly #gate: AnyGate
   #isChecked = false
-  /** The gates of handlers that have options of their own, by these. */
+  /** The gates of handlers with separate options, by these. */
   readonly #own = new Map<SluiceOptions, AnyGate>()
 
   constructor(options: SluiceOptions, reflector: Reflector) {
@@ -80,12 +80,14 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
     return act(gate, pass, exchange)
   }
 
-  /** reset gives a caller the whole budget of the app's limit again. */
+  /** Gives a caller the whole budget of the app's limit again. */
   reset(...caller: Parameters<AnyGate['reset']>): Promise<void> {
     return this.#gate.reset(...caller)
   }
 
-  /** resetAll gives all callers the whole budget of all limits again, for instance between tests. Only counters in memory can. */
+  /**
+   * Gives all callers the whole budget of all limits again, for instance between tests. Only counters in memory can.
+   */
   async resetAll(): Promise<void> {
     await Promise.all([this.#gate, ...this.#own.values()].map((gate) => gate.resetAll()))
   }
@@ -94,12 +96,12 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
     await Promise.all([this.#gate, ...this.#own.values()].map((gate) => gate.close()))
   }
 
-  /** getRequestResponse finds what is to be limited. Without it, a call passes: override it for other transports. */
+  /** Finds what is to be limited. Without it, a call passes: override it for other transports. */
   protected getRequestResponse(context: ExecutionContext): Exchange | undefined {
     return exchangeOf(context)
   }
 
-  /** #check warns about addresses that anybody can choose: they are the platform's unless the options say whom to trust. */
+  /** Warns about addresses that anyone can forge: they are the platform's unless the options name trusted proxies. */
   #check(request: NestRequest): void {
     this.#isChecked = true
     if (this.#options.identity?.trustedProxies !== undefined) return
@@ -127,7 +129,7 @@ Injectable()(SluiceGuard)
 Inject(SLUICE_OPTIONS)(SluiceGuard, undefined, 0)
 Inject(Reflector)(SluiceGuard, undefined, 1)
 
-/** inherited is what a handler's limit has of the app's: everything but the limit itself. */
+/** Returns what a handler's limit has of the app's: everything but the limit itself. */
 function inherited(options: SluiceOptions): object {
   return Object.fromEntries(INHERITED.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])))
 }
@@ -154,10 +156,10 @@ function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<bo
   throw exception
 }
 
-/** What nginx logs for a client that left before there was an answer. Nobody gets it. */
+/** What nginx logs for a client that left before there was an answer. It is never sent. */
 const CLIENT_LEFT = 499
 
-/** later goes on after a while, and fails when the client has left by then: no handler runs for nobody. */
+/** Continues after a delay, and fails when the client has left by then: no handler runs for a client that is gone. */
 function later(ms: number, response: ServerResponse, watch: AnswerWatch | undefined): Promise<boolean> {
   return new Promise((resolve, reject) => {
     holdBack(

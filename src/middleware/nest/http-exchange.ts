@@ -8,7 +8,7 @@ import { headerText, type RequestReader } from '../../http-door/request-reader.t
 import { type ExpressRouted, expressRoute } from '../express/express-route.ts'
 import { type FastifyRouted, fastifyRoute } from '../fastify/fastify-route.ts'
 
-/** A NestRequest is what requests of Express and of Fastify have in common. */
+/** What requests of Express and of Fastify have in common. */
 export interface NestRequest {
   readonly ip?: string | undefined
   readonly method: string
@@ -18,7 +18,7 @@ export interface NestRequest {
   readonly socket: { readonly remoteAddress?: string | undefined }
 }
 
-/** A NestResponse is a response of Express, or a reply of Fastify, which has the response inside. */
+/** A response of Express, or a reply of Fastify, which has the response inside. */
 export type NestResponse = ServerResponse | FastifyLike
 
 interface FastifyLike {
@@ -29,7 +29,7 @@ interface FastifyLike {
   hijack(): unknown
 }
 
-/** An Exchange is a request and its response. */
+/** A request and its response. */
 export interface Exchange {
   readonly req: NestRequest
   readonly res: NestResponse
@@ -48,7 +48,7 @@ export const nestReader: RequestReader<NestRequest> = {
   },
 }
 
-/** exchangeOf finds the request and the response of a call by HTTP or by GraphQL. Other calls have none. */
+/** Finds the request and the response of a call by HTTP or by GraphQL. Other calls have none. */
 export function exchangeOf(context: ExecutionContext): Exchange | undefined {
   const type: string = context.getType()
   if (type === 'http') {
@@ -61,12 +61,12 @@ export function exchangeOf(context: ExecutionContext): Exchange | undefined {
   return found.req && found.res ? found : undefined
 }
 
-/** rawOf returns the response of Node.js itself. */
+/** Returns the response of Node.js itself. */
 export function rawOf(response: NestResponse): ServerResponse {
   return 'raw' in response ? response.raw : response
 }
 
-/** takeOver hands the response of Node.js over, with the fields that were set: the framework has no more to say in it. */
+/** Hands the response of Node.js over, with the fields that were set: the framework has no more to say in it. */
 export function takeOver(response: NestResponse): ServerResponse {
   if (!('raw' in response)) return response
   for (const [name, value] of Object.entries(response.getHeaders())) {
@@ -76,7 +76,7 @@ export function takeOver(response: NestResponse): ServerResponse {
   return response.raw
 }
 
-/** setFields sets the fields of an answer that has not begun. */
+/** Sets the fields of an answer that has not begun. */
 export function setFields(response: NestResponse, fields: FieldList, decision: Decision): void {
   if (!rawOf(response).headersSent) mergeFields(response, fields, decision, getField, setField)
 }
@@ -85,7 +85,7 @@ function getField(response: NestResponse, name: string): unknown {
   return response.getHeader(name)
 }
 
-/** setField sets a field where the framework looks for it: Fastify keeps them apart from the response until the end. */
+/** Sets a field where the framework looks for it: Fastify keeps them apart from the response until the end. */
 export function setField(response: NestResponse, name: string, value: string): unknown {
   return 'raw' in response ? response.header(name, value) : response.setHeader(name, value)
 }

@@ -10,7 +10,7 @@ export interface SluiceAsyncOptions<R extends NestRequest = NestRequest> extends
   readonly useFactory: (...injected: any[]) => SluiceOptions<R> | Promise<SluiceOptions<R>>
 }
 
-/** SluiceModule limits all of an app: `imports: [SluiceModule.forRoot({ limit: 100, window: '1m' })]`. */
+/** Limits all of an app: `imports: [SluiceModule.forRoot({ limit: 100, window: '1m' })]`. */
 // biome-ignore lint/complexity/noStaticOnlyClass: a module of Nest is a class
 export class SluiceModule {
   static forRoot<R extends NestRequest = NestRequest>(options: SluiceOptions<R>): DynamicModule {

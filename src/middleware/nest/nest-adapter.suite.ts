@@ -28,7 +28,7 @@ export const nestAdapters: readonly AdapterUnderTest[] = PLATFORMS.map(([name, p
   header: (request, name) => headerText((request as NestRequest).headers[name]),
 }))
 
-/** appOf makes an app with the routes of Routes. */
+/** Makes an app with the routes of Routes. */
 function appOf(routes: Routes): Type {
   class Paths {
     hello(): string {

@@ -23,32 +23,32 @@ export const PLATFORMS = [
 
 export type Platform = (typeof PLATFORMS)[number][1]
 
-/** An Answer is what a client got. */
+/** What a client got. */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** A RunningApp is a Nest app on a port of its own. */
+/** A Nest app on a port of its own. */
 export interface RunningApp {
   readonly app: INestApplication
   get(path?: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<Answer>
   statuses(count: number, path?: string): Promise<number[]>
-  /** visit opens a request whose answer the test does not wait for; it can be left. */
+  /** Opens a request whose answer the test does not wait for; it can be left. */
   visit(path: string): { leave(): void }
   /** How many requests have reached /hang. */
   hanging(): number
   close(): Promise<void>
 }
 
-/** decorated applies decorators to a method: what `@Get() name()` does where a compiler knows decorators. */
+/** Applies decorators to a method: what `@Get() name()` does where a compiler knows decorators. */
 export function decorated(type: Type, method: string, ...decorators: readonly MethodDecorator[]): void {
   const descriptor = Object.getOwnPropertyDescriptor(type.prototype, method)
   for (const decorate of decorators) decorate(type.prototype, method, descriptor as PropertyDescriptor)
 }
 
-/** controllerOf makes a controller: / answers, /left tells of the budget, /error fails, /hang never answers. */
+/** Makes a controller: / answers, /left tells of the budget, /error fails, /hang never answers. */
 function controllerOf(isHere: () => void): Type {
   class Cats {
     list(): string {
@@ -82,7 +82,7 @@ function controllerOf(isHere: () => void): Type {
   return Cats
 }
 
-/** Setup says what an app has besides its controller. */
+/** Says what an app has besides its controller. */
 export interface Setup {
   readonly imports?: readonly (DynamicModule | Type)[]
   readonly providers?: readonly object[]
@@ -91,7 +91,7 @@ export interface Setup {
   prepare?(app: INestApplication): void
 }
 
-/** runApp starts an app on a platform. */
+/** Starts an app on a platform. */
 export async function runApp(
   platform: Platform,
   { imports = [], providers = [], ...more }: Setup,

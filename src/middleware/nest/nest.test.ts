@@ -70,7 +70,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect(await get()).toMatchObject({ status: 418, body: '{"left":0}' })
   })
 
-  it('gives handlers limits of their own, named after them, or none', async () => {
+  it('gives handlers their own limits, named after them, or none', async () => {
     const { get, statuses } = await serve(
       { limit: 100, window: '1m' },
       {
@@ -97,12 +97,12 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
 
   it('gives the limit of a handler the clock, the fields and the ear for errors of the app', async () => {
     const clock = new TestClock()
-    const told: unknown[] = []
+    const received: unknown[] = []
     const broken = (): never => {
       throw new Error('broken')
     }
     const { get, statuses } = await serve(
-      { limit: 100, window: '1m', clock, headers: { legacy: false }, onError: (error) => void told.push(error) },
+      { limit: 100, window: '1m', clock, headers: { legacy: false }, onError: (error) => void received.push(error) },
       {
         decorate: (controller) => {
           decorated(controller, 'own', RateLimit({ limit: 1, window: '1m' }))
@@ -115,7 +115,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect(await statuses(1, '/own')).toEqual([429])
     clock.now += 120_000
     expect(await statuses(1, '/own')).toEqual([200])
-    expect([await statuses(1, '/free'), told]).toEqual([[200], [new Error('broken')]])
+    expect([await statuses(1, '/free'), received]).toEqual([[200], [new Error('broken')]])
   })
 
   it('gives a controller a limit that its handlers share', async () => {
@@ -128,7 +128,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect(await statuses(2, '/left')).toEqual([200, 429])
   })
 
-  it('tells the request what is left', async () => {
+  it('shows the request what remains', async () => {
     const { get } = await serve({ limit: 3, window: '1m' })
     expect((await get('/left')).body).toBe('{"remaining":2}')
   })
@@ -152,15 +152,15 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
   })
 
   it('never lets its own errors reach the app', async () => {
-    const told: unknown[] = []
+    const received: unknown[] = []
     const { statuses } = await serve({
       limit: 1,
       window: '1m',
       cost: () => Promise.reject(new Error('broken')),
-      onError: (error) => void told.push(error),
+      onError: (error) => void received.push(error),
     })
     expect(await statuses(2)).toEqual([200, 429])
-    expect(told).toHaveLength(2)
+    expect(received).toHaveLength(2)
   })
 
   it('takes options from a factory, and forgets a caller', async () => {

@@ -7,7 +7,7 @@ import { WallClock } from './wall-clock.ts'
 const SPAN_NAME = 'ratelimit.check'
 const SAMPLED = 1
 
-/** An ObservedDecision is what an observer hears of a decision. */
+/** A decision as observers receive it. */
 export interface ObservedDecision {
   readonly charges: readonly PlannedCharge[]
   readonly decision: Decision
@@ -16,7 +16,7 @@ export interface ObservedDecision {
   readonly context: RequestContext | undefined
 }
 
-/** DecisionSpans makes a span of each decision when it is made, with the time at which it began. */
+/** Makes a span of each decision when it is made, with the time at which it began. */
 export class DecisionSpans {
   readonly #tracer: Tracer
   readonly #clock = new WallClock()
@@ -26,8 +26,8 @@ export class DecisionSpans {
   }
 
   /**
-   * record makes a span of a decision under `parent`, if that is sampled. Attributes tell rules and numbers, never what a
-   * request said: no value of an entry, no key.
+   * Makes a span of a decision under `parent`, if that is sampled. Attributes contain rules and numbers, never what a
+   * request contained: no value of an entry, no key.
    */
   record({ charges, decision, ms, context }: ObservedDecision, parent: Context, more?: Attributes): void {
     const endedAt = performance.now()
@@ -41,7 +41,7 @@ export class DecisionSpans {
   }
 }
 
-/** remoteParent is the caller's span as a context, or the root where no valid one came. */
+/** Returns the caller's span as a context, or the root where no valid one came. */
 export function remoteParent({ traceId, parentSpanId, isSampled, traceState }: RequestContext = {}): Context {
   if (traceId === undefined || parentSpanId === undefined) return ROOT_CONTEXT
   return trace.setSpanContext(ROOT_CONTEXT, {

@@ -11,8 +11,8 @@ export interface OpenTelemetryOptions {
 }
 
 /**
- * opentelemetry is an observer that makes a span `ratelimit.check` of each decision: a child of the span that is active when
- * it is made, and recorded where that is. Before the app registers a provider, it makes none.
+ * Returns an observer that makes a span `ratelimit.check` of each decision: a child of the span that is active when it
+ * is made, and recorded where that is. Before the app registers a provider, it makes none.
  */
 export function opentelemetry({ tracer = trace.getTracer('sluice') }: OpenTelemetryOptions = {}): Observer {
   const spans = new DecisionSpans(tracer)

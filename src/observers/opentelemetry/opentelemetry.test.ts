@@ -32,7 +32,7 @@ function tracing() {
 const msOf = ([seconds, nanoseconds]: ReadableSpan['startTime']): number => seconds * 1e3 + nanoseconds / 1e6
 
 describe('opentelemetry()', () => {
-  it('makes a span of each decision, which tells rules and numbers and no value of the request', () => {
+  it('makes a span of each decision, which shows rules and numbers and no value of the request', () => {
     const { tracer, spans } = tracing()
     const limiter = createLimiter({ rules: RULES, observer: opentelemetry({ tracer }) })
     limiter.check(ASK)
@@ -91,10 +91,15 @@ describe('opentelemetry()', () => {
 })
 
 describe('remoteParent', () => {
-  it('is the span that the caller told of, with what it passed along', () => {
-    const told = { traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16), isSampled: true, traceState: 'x=1' }
-    const parent = trace.getSpanContext(remoteParent(told))
-    expect(parent).toMatchObject({ traceId: told.traceId, spanId: told.parentSpanId, traceFlags: 1, isRemote: true })
+  it('is the span that the caller passed, with what it passed along', () => {
+    const received = { traceId: 'a'.repeat(32), parentSpanId: 'b'.repeat(16), isSampled: true, traceState: 'x=1' }
+    const parent = trace.getSpanContext(remoteParent(received))
+    expect(parent).toMatchObject({
+      traceId: received.traceId,
+      spanId: received.parentSpanId,
+      traceFlags: 1,
+      isRemote: true,
+    })
     expect(parent?.traceState?.serialize()).toBe('x=1')
     expect(trace.getSpanContext(remoteParent({}))).toBeUndefined()
   })

@@ -4,7 +4,7 @@ import type { PlannedCharge } from '../../engine/charge.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { OUTCOMES, outcomeOf } from '../../engine/verdict-outcome.ts'
 
-/** RuleCounts are the counts of one rule: one for each outcome, and those that it admitted without a count. */
+/** The counts of one rule: one per outcome, and those that it admitted without counting. */
 export interface RuleCounts {
   readonly domain: string
   readonly rule: string
@@ -14,7 +14,7 @@ export interface RuleCounts {
 
 const OTHER = 'other'
 
-/** AppCounts counts the decisions of an app, in numbers alone: nothing is spelled before somebody asks. */
+/** Counts the decisions of an app, as numbers only: text is formatted when metrics are read. */
 export class AppCounts implements Observer {
   readonly bounds: Float64Array
   /** How long decisions took: one count for each bound, and one for all beyond. */

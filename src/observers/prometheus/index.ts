@@ -9,7 +9,7 @@ import { PublishedMetric, type Sample } from './published-metric.ts'
 export { SluiceError } from '../../core/errors.ts'
 export type { Observer } from '../../engine/observer.ts'
 
-/** A MetricRegistry is a Registry of prom-client, whichever format it speaks. */
+/** A Registry of prom-client, whichever format it speaks. */
 export interface MetricRegistry {
   registerMetric(metric: Metric): void
 }
@@ -18,11 +18,11 @@ export interface MetricRegistry {
 export interface PrometheusOptions {
   /** Where the metrics are registered. Default: that of prom-client. */
   readonly registry?: MetricRegistry
-  /** The label `door`, which tells several limiters of an app apart, each with a registry of its own. Default: `app`. */
+  /** The label `door`, which separates several limiters of an app, each with its own registry. Default: `app`. */
   readonly door?: string
   /** The bounds of the times of decisions, in seconds, rising. Default: 25 µs to 1 s. */
   readonly buckets?: readonly number[]
-  /** How many rules have series of their own; all others are counted as `other`. Default: 1,000. */
+  /** How many rules have separate series; all others are counted as `other`. Default: 1,000. */
   readonly maxRules?: number
 }
 

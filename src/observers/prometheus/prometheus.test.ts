@@ -49,7 +49,7 @@ describe('prometheus()', () => {
     ])
   })
 
-  it('is told as JSON, for the registry of a cluster', async () => {
+  it('is available as JSON, for the registry of a cluster', async () => {
     const registry = new Registry()
     prometheus({ registry })
     const all = await registry.getMetricsAsJSON()

@@ -1,4 +1,4 @@
-/** A Sample is one line of a metric, as prom-client wants it. */
+/** One line of a metric, as prom-client wants it. */
 export interface Sample {
   readonly labels: Record<string, string | number>
   readonly value: number
@@ -6,8 +6,8 @@ export interface Sample {
 }
 
 /**
- * A PublishedMetric is a metric of prom-client that is counted elsewhere, and read when somebody scrapes: prom-client's own
- * counters look a label up at each count, which takes longer than a decision.
+ * A metric of prom-client that is counted elsewhere, and read on each scrape: prom-client's counters look a label up at
+ * each count, which takes longer than a decision.
  */
 export class PublishedMetric {
   /** prom-client takes the suffix of counters off for OpenMetrics, and puts it on every line. */

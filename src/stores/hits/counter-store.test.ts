@@ -142,7 +142,7 @@ describe('CounterStore', () => {
   })
 })
 
-describe('CounterStore while Redis is away', () => {
+describe('CounterStore while Redis is unavailable', () => {
   const GONE = 'redis://127.0.0.1:1'
   const away = (onStoreFailure?: CounterStoreOptions['onStoreFailure']): CounterStore =>
     storeOf({ redis: GONE, log: () => {}, ...(onStoreFailure && { onStoreFailure }) })
@@ -153,7 +153,7 @@ describe('CounterStore while Redis is away', () => {
     expect((await store.increment('a')).totalHits).toBe(2)
   })
 
-  it('takes every hit for the first, or for one too many, or throws, as it is told', async () => {
+  it('takes every hit for the first, or for one too many, or throws, as configured', async () => {
     expect((await away('open').increment('a')).totalHits).toBe(1)
     expect((await away('closed').increment('a')).totalHits).toBe(4_294_967_295)
     await expect(away('throw').increment('a')).rejects.toThrow('STORE_UNAVAILABLE')

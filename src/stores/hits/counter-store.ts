@@ -20,7 +20,7 @@ export interface CounterStoreOptions extends StoreOptions {
   readonly prefix?: string
   /**
    * `fixed_window` (default): a window that begins with the first hit, as in the stores of express-rate-limit.
-   * `sliding_window`: hits fade out over the next window, so that nobody gets twice the limit around its end.
+   * `sliding_window`: hits fade out over the next window, so that no caller gets twice the limit around its end.
    */
   readonly algorithm?: 'fixed_window' | 'sliding_window'
   /**
@@ -42,7 +42,7 @@ const DEFAULT_WINDOW_MS = 60_000
 const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
 
 /**
- * CounterStore counts hits for express-rate-limit and similar libraries, in memory or in Redis. It counts up to 4,294,967,295 in a
+ * Counts hits for express-rate-limit and similar libraries, in memory or in Redis. It counts up to 4,294,967,295 in a
  * window; whether that is too many is for others to say.
  */
 export class CounterStore implements HitStore {
@@ -51,7 +51,7 @@ export class CounterStore implements HitStore {
   readonly #options: CounterStoreOptions
   #open: OpenStore
   #rule: Rule
-  /** The same counter, with room for one hit: whoever has one is refused. */
+  /** The same counter with room for one hit: any key that has one is refused. */
   #full: Limit
   /** Above this a key is being refused, as far as that is known here. */
   #most = Number.POSITIVE_INFINITY
@@ -76,7 +76,7 @@ export class CounterStore implements HitStore {
     return this.add(key, 1)
   }
 
-  /** add counts several hits at once; below 0 it takes them back, and 0 looks. */
+  /** Counts several hits in one call; below 0 takes them back, 0 looks. */
   add(key: string, hits: number): MaybePromise<Hits> {
     return andThen(this.#charge(key, hits), (verdict) => {
       const counted = this.#hitsOf(verdict)
@@ -86,8 +86,8 @@ export class CounterStore implements HitStore {
   }
 
   /**
-   * hold says that a key is being refused. In memory it then stays until its window is over, however many others come: an
-   * attacker must not be forgotten for a flood of new keys. Those that are only counted may be.
+   * Marks a key as being refused. In memory it then stays until its window is over, however many other keys come: a
+   * flood of new keys must not evict an attacker. Keys that are only counted may be evicted.
    */
   hold(key: string): void {
     this.#open.memory?.decideOne(key, this.#full, 1)
@@ -102,7 +102,7 @@ export class CounterStore implements HitStore {
   }
 
   resetKey(key: string): MaybePromise<void> {
-    return this.#open.store.reset(this.#spell(key), this.#rule.limit)
+    return this.#open.store.reset(this.#encode(key), this.#rule.limit)
   }
 
   resetAll(): void {
@@ -119,14 +119,14 @@ export class CounterStore implements HitStore {
     const { memory, store } = this.#open
     const { limit } = this.#rule
     if (memory !== undefined) return memory.decideOne(key, limit, cost)
-    const charge = { key: this.#spell(key), limit, cost, enforce: true, policy: this.#rule }
+    const charge = { key: this.#encode(key), limit, cost, enforce: true, policy: this.#rule }
     return andThen(store.decide([charge]), ([verdict]) => verdict)
   }
 
-  /** #spell spells a key for a store that is shared. One in memory is this one's own, and hashes what it is given. */
-  #spell(key: string): string {
+  /** Encodes a key for a shared store. A memory store is private and hashes its keys. */
+  #encode(key: string): string {
     if (this.localKeys) return key
-    return this.#open.keys.spell(this.prefix, this.#rule, [{ key: 'key', value: key }])
+    return this.#open.keys.encode(this.prefix, this.#rule, [{ key: 'key', value: key }])
   }
 
   #hitsOf(verdict: Verdict): Hits {

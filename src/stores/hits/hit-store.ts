@@ -1,12 +1,12 @@
 import type { MaybePromise } from '../../engine/ports.ts'
 
-/** Hits is how often a key was hit in its window, and when that ends. */
+/** How often a key was hit in its window, and when that ends. */
 export interface Hits {
   totalHits: number
   resetTime: Date | undefined
 }
 
-/** A HitStore counts hits, in the shape that express-rate-limit gave to such stores and others took over. */
+/** Counts hits, in the shape that express-rate-limit gave to such stores and others took over. */
 export interface HitStore<O = { readonly windowMs: number }> {
   init?(options: O): MaybePromise<void>
   get?(key: string): MaybePromise<Hits | undefined>

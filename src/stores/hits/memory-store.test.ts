@@ -6,7 +6,7 @@ describe('MemoryStore', () => {
     vi.useRealTimers()
   })
 
-  it('gives its memory back after two windows in which nobody came, and not before', () => {
+  it('gives its memory back after two windows in which no one came, and not before', () => {
     vi.useFakeTimers()
     const store = new MemoryStore()
     const forgets = vi.spyOn(store, 'resetAll')

@@ -3,15 +3,15 @@ import { CounterStore, type CounterStoreOptions } from './counter-store.ts'
 import type { Hits } from './hit-store.ts'
 
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** After so many windows without a hit, nothing is left to remember, whatever the algorithm. */
+/** After this many windows without a hit, nothing is worth keeping, for every algorithm. */
 const IDLE_LOOKS = 2
 
 /**
- * MemoryStore counts hits in this process, as express-rate-limit's MemoryStore does: it takes its place. It holds a
- * million keys at the most, 41 bytes each, and gives its memory back after two windows in which nobody came.
+ * Counts hits in this process, as a replacement for express-rate-limit's MemoryStore. Holds at most a million keys of
+ * 41 bytes each, and frees its memory after two windows without a hit.
  */
 export class MemoryStore extends CounterStore {
-  /** Looks once a window whether anybody came. */
+  /** Checks once per window for hits. */
   interval: NodeJS.Timeout | undefined
   #idleLooks = 0
 

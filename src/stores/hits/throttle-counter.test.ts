@@ -103,7 +103,7 @@ describe('throttle.lua', () => {
     )
   })
 
-  it.each(SEEDS)('blocks nobody for longer than it may after a clock was set back: seed %i', async (seed) => {
+  it.each(SEEDS)('blocks no one for longer than it may after a clock was set back: seed %i', async (seed) => {
     const jumps = fc.oneof(
       someMs,
       someMs.map((ms) => -ms),

@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { compileLimit, type Limit, MAX_COUNT } from '../../core/limit.ts'
 import type { MemoryStore } from '../memory/memory-store.ts'
 
-/** A Throttling is what a hit is counted by. */
+/** What a hit is counted by. */
 export interface Throttling {
   /** How long a hit is remembered. */
   readonly ttlMs: number
@@ -13,7 +13,7 @@ export interface Throttling {
   readonly isLog: boolean
 }
 
-/** A Throttled is how a hit was counted. */
+/** How a hit was counted. */
 export interface Throttled {
   readonly hits: number
   readonly windowLeftMs: number
@@ -21,14 +21,14 @@ export interface Throttled {
   readonly blockLeftMs: number
 }
 
-/** Above this, remembering each hit costs more than it tells. */
+/** Above this, remembering each hit costs more than it is worth. */
 const MAX_LOGGED = 10_000
 const MAX_MS = 10 * 365 * 86_400_000
 const MAX_THROTTLINGS = 1_000
 
 export const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
 
-/** throttlingOf checks what a guard asks for. A ttl or limit that is no number stands for none. */
+/** Checks what a guard asks for. A ttl or limit that is no number stands for none. */
 export function throttlingOf(ttl: number, limit: number, blockDuration: number): Throttling {
   const whole = (value: number, least: number, most: number): number =>
     value >= least ? Math.min(Math.ceil(value), most) : least
@@ -47,7 +47,7 @@ interface Limits {
   readonly block: Limit
 }
 
-/** ThrottleCounter counts in memory what lua/throttle.lua counts in Redis: three counters under one key. */
+/** Counts in memory what lua/throttle.lua counts in Redis: three counters under one key. */
 export class ThrottleCounter {
   readonly #memory: MemoryStore
   readonly #limits = new Map<string, Limits>()
@@ -68,7 +68,7 @@ export class ThrottleCounter {
     const verdict = memory.decideOne(`h ${key}`, hits, 1)
     if (verdict.allowed) return { hits: limit - verdict.remaining, windowLeftMs, isBlocked: false, blockLeftMs: 0 }
     if (blockMs > 0) {
-      // Who was blocked begins anew afterwards.
+      // A blocked key starts again afterwards.
       memory.reset(`h ${key}`, hits)
       memory.decideOne(`b ${key}`, block, 1)
       return { hits: limit + 1, windowLeftMs, isBlocked: true, blockLeftMs: blockMs }

@@ -10,7 +10,7 @@ import { openAppStore, type StoreOptions } from '../open/store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import { nearestWindow } from './hit-window.ts'
 
-/** What a hit beyond the limit does to its window: nothing, begin it anew, or double it. */
+/** What a hit beyond the limit does to its window: nothing, restart it, or double it. */
 export type Beyond = 'keep' | 'restart' | 'double'
 
 export interface WindowCounterOptions extends StoreOptions {
@@ -21,26 +21,26 @@ export interface WindowCounterOptions extends StoreOptions {
   readonly onStoreFailure?: 'throw' | 'local'
 }
 
-/** A WindowCount is how many hits a window has, and when it ends. */
+/** How many hits a window has, and when it ends. */
 export interface WindowCount {
   readonly current: number
   readonly ttl: number
 }
 
 const MAX_RULES = 1_000
-/** Those who ask Redis for a hit need the answer, which may take longer than a decision. */
+/** Callers that ask Redis for a hit need the answer, which may take longer than a decision. */
 const TIMEOUT_MS = 1_000
 const WALL_CLOCK: Clock = { nowMs: () => Date.now() }
 
 /**
- * WindowCounter counts hits in windows that begin with the first one, as @fastify/rate-limit does. The window and the limit
- * come with each hit, and may differ from one to the next.
+ * Counts hits in windows that begin with the first one, as @fastify/rate-limit does. The window and the limit come with
+ * each hit, and may differ from one to the next.
  */
 export class WindowCounter {
   readonly #options: WindowCounterOptions
   readonly #open: OpenStore
   readonly #memory: MemoryStore | undefined
-  /** Counts while Redis is away. */
+  /** Counts while Redis is unavailable. */
   #away: WindowCounter | undefined
   readonly #rules = new Map<number, Rule>()
   #latest: Rule
@@ -52,7 +52,7 @@ export class WindowCounter {
     this.#latest = ruleOf(60_000)
   }
 
-  /** count counts a hit. */
+  /** Counts a hit. */
   count(key: string, windowMs: number, most: number): MaybePromise<WindowCount> {
     const memory = this.#memory
     if (memory === undefined) return this.#countShared(key, windowMs, most, 1)
@@ -65,7 +65,7 @@ export class WindowCounter {
     return { ...counted, ttl: beyond === 'double' ? doubled(windowMs, counted.current - most) : windowMs }
   }
 
-  /** read looks without counting. */
+  /** Looks without counting. */
   read(key: string, windowMs: number, most: number): MaybePromise<WindowCount> {
     if (this.#memory === undefined) return this.#countShared(key, windowMs, most, 0)
     return countOf(this.#memory.decideOne(key, this.#rule(windowMs).limit, 0))
@@ -76,7 +76,7 @@ export class WindowCounter {
   }
 
   /**
-   * #hold keeps a key that is being refused until its window is over, however many others come: an attacker must not be
+   * Keeps a key that is being refused until its window is over, however many others come: an attacker must not be
    * forgotten for a flood of new keys. It is refused by a limit of 1 on the same counter, which charges nothing.
    */
   #hold(memory: MemoryStore, key: string, limit: Limit, current: number): void {
@@ -90,12 +90,12 @@ export class WindowCounter {
   async #countShared(key: string, windowMs: number, most: number, hits: 0 | 1): Promise<WindowCount> {
     const { beyond, prefix, onStoreFailure } = this.#options
     const rule = this.#rule(windowMs)
-    const spelled = this.#open.keys.spell(prefix, rule, [{ key: 'key', value: key }])
+    const encoded = this.#open.keys.encode(prefix, rule, [{ key: 'key', value: key }])
     if (beyond !== 'keep') {
       try {
         const args = [rule.limit.windowMs, most, beyond, hits]
         const { redis } = await (this.#open.redis as () => Promise<OpenRedis>)()
-        const [current, ttl] = await redis.run('count', spelled, args, TIMEOUT_MS)
+        const [current, ttl] = await redis.run('count', encoded, args, TIMEOUT_MS)
         return { current, ttl }
       } catch (error) {
         if (onStoreFailure !== 'local') throw error
@@ -105,7 +105,7 @@ export class WindowCounter {
     }
     const store =
       onStoreFailure === 'local' ? this.#open.store : ((await this.#open.redis?.())?.redis ?? this.#open.store)
-    const [verdict] = await store.decide([{ key: spelled, limit: rule.limit, cost: hits, enforce: true, policy: rule }])
+    const [verdict] = await store.decide([{ key: encoded, limit: rule.limit, cost: hits, enforce: true, policy: rule }])
     return countOf(verdict)
   }
 
@@ -133,7 +133,7 @@ function ruleOf(window: number): Rule {
   return hitRule(anyWindow(limit), { onStoreFailure: 'local', timeoutMs: TIMEOUT_MS })
 }
 
-/** anyWindow makes a limit whose counters are the same whatever the window is. */
+/** Makes a limit whose counters are the same whatever the window is. */
 function anyWindow(limit: Limit): Limit {
   return Object.freeze({ ...limit, shape: 'a', space: SPACE })
 }

@@ -108,7 +108,7 @@ describe('a request', () => {
   })
 })
 
-describe('requests that come while another is under way', () => {
+describe('requests that come while another is in flight', () => {
   it('are asked for next, and refused only when there is nothing left', async () => {
     const scene = new Scene(0)
     const slow = new SlowLender(scene.lender)
@@ -124,12 +124,12 @@ describe('requests that come while another is under way', () => {
 })
 
 describe('a rule that changes', () => {
-  it('a look after the limit was lowered tells the budget of the new one', async () => {
+  it('a look after the limit was lowered reports the budget of the new one', async () => {
     const scene = new Scene()
     await spend(scene.nodes[0], charge(limitOf({ limit: 100 })), 10)
     expect(await ask(scene.nodes[0], charge(limitOf({ limit: 30 }), 0))).toMatchObject({ limit: 30, remaining: 20 })
   })
-  it('a rule that turns from leased to eventual with the same limit is counted anew', async () => {
+  it('a rule that turns from leased to eventual with the same limit starts a new count', async () => {
     const scene = new Scene()
     const limit = limitOf({ limit: 100 })
     await spend(scene.nodes[0], charge(limit), 10)
@@ -151,7 +151,7 @@ describe('a rule that changes', () => {
   })
 })
 
-describe('what is left', () => {
+describe('what remains', () => {
   it('remaining is never more than the whole, for a node that was alone when it asked', async () => {
     const scene = new Scene(2)
     const [a, b] = scene.nodes
@@ -206,7 +206,7 @@ describe('leases', () => {
 })
 
 describe('a lease of a lease', () => {
-  it('nothing is lost in the middle when several ask at once', async () => {
+  it('nothing is lost in the middle when several ask at the same time', async () => {
     const scene = new Scene(0)
     const slow = new SlowLender(scene.lender)
     const middle = scene.node({}, slow)
@@ -258,8 +258,8 @@ describe('a rule that turns exact', () => {
   })
 })
 
-describe('a lender that is away', () => {
-  it('a slice whose lender is away does not ask with every hit', async () => {
+describe('a lender that is unavailable', () => {
+  it('a slice whose lender is unavailable does not ask with every hit', async () => {
     const scene = new Scene(0)
     const slow = new SlowLender(scene.lender)
     const node = scene.node({}, slow)
@@ -317,7 +317,7 @@ describe('a drain', () => {
     expect([held, free]).toEqual([0, 97])
   })
 
-  it('ends when the lender is away', async () => {
+  it('ends when the lender is unavailable', async () => {
     const scene = new Scene(0)
     const slow = new SlowLender(scene.lender)
     const node = scene.node({}, slow)
@@ -345,7 +345,7 @@ describe('a drain', () => {
 })
 
 describe('a group that is refused', () => {
-  it('gives a hit back at the lender when that was told of it', async () => {
+  it('gives a hit back at the lender when that has received it', async () => {
     const scene = new Scene(0)
     const slow = new SlowLender(scene.lender)
     const node = scene.node({}, slow)

@@ -3,7 +3,7 @@ import { overAdmission } from '../../core/over-admission.ts'
 import { ask, charge, limitOf, Scene, spend } from './scene.suite.ts'
 
 describe('an eventual rule', () => {
-  it('asks once what is left, and then counts at once', async () => {
+  it('asks once what remains, and then counts immediately', async () => {
     const { lender, nodes } = new Scene()
     const limit = limitOf({ limit: 100 })
     await ask(nodes[0], charge(limit, 1, 'eventual'))
@@ -14,7 +14,7 @@ describe('an eventual rule', () => {
     expect(lender.exchanges).toHaveLength(2)
   })
 
-  it('tells what it counted every interval, and hears what the others did', async () => {
+  it('reports what it counted every interval, and hears what the others did', async () => {
     const scene = new Scene(2)
     const limit = limitOf({ limit: 100 })
     for (const node of scene.nodes) await ask(node, charge(limit, 10, 'eventual'))
@@ -81,7 +81,7 @@ describe('an eventual rule', () => {
     expect(admitted).toBeLessThanOrEqual(1000 + overAdmission(limit, 4, 100, 100))
   })
 
-  it('tells what it counted when the node drains', async () => {
+  it('reports what it counted when the node drains', async () => {
     const scene = new Scene(2)
     const limit = limitOf({ limit: 100 })
     await ask(scene.nodes[0], charge(limit, 30, 'eventual'))

@@ -7,8 +7,9 @@ const DEFAULT_SYNC_MS = 100
 const NO_SLICES: Slice[] = []
 
 /**
- * sliceOf returns the slice that a charge is counted by, and undefined where the parent decides: rules that are exact, and
- * callers that do not come often enough for a slice to pay. It counts as a visit, unless the charge is known to be refused.
+ * Returns the slice that a charge is counted by, and undefined where the parent decides: rules that are exact, and
+ * callers that do not come often enough for a slice to pay. It counts as a visit, unless the charge is known to be
+ * refused.
  */
 export function sliceOf(charge: Charge, slices: Slices, refusals: Refusals, nowMs: number): Slice | undefined {
   if (!slices.counts(charge)) return undefined
@@ -25,15 +26,15 @@ export function sliceOf(charge: Charge, slices: Slices, refusals: Refusals, nowM
   return sliceFor(charge, slices, nowMs)
 }
 
-/** Found are the slices of a group's charges. */
+/** The slices of a group's charges. */
 export interface Found {
   /** By position: see sliceOf. */
   readonly slices: readonly (Slice | undefined)[]
-  /** Slices of charges that have become exact: what they have spent has to be told before the parent decides. */
+  /** Slices of charges that have become exact: what they have spent must be reported before the parent decides. */
   readonly former: readonly Slice[]
 }
 
-/** findSlices finds the slices of a group. Those of charges that have become exact come first: others may send them away. */
+/** Finds the slices of a group. Those of charges that have become exact come first: others may send them away. */
 export function findSlices(charges: readonly Charge[], slices: Slices, refusals: Refusals, nowMs: number): Found {
   let former: Slice[] = NO_SLICES
   for (const charge of slices.size > 0 ? charges : []) {
@@ -43,13 +44,13 @@ export function findSlices(charges: readonly Charge[], slices: Slices, refusals:
   return { slices: charges.map((charge) => sliceOf(charge, slices, refusals, nowMs)), former }
 }
 
-/** sliceFor returns the slice of a charge, or a new one, whether it pays or not. */
+/** Returns the slice of a charge, or a new one, whether it pays or not. */
 export function sliceFor(charge: Charge, slices: Slices, nowMs: number): Slice {
   const { key, limit, policy } = charge
   return slices.find(key, { limit, syncMs: syncMsOf(charge), timeoutMs: policy?.timeoutMs ?? slices.timeoutMs }, nowMs)
 }
 
-/** syncMsOf is how often an eventual rule exchanges its counts; undefined for one that is leased. */
+/** Returns how often an eventual rule exchanges its counts; undefined for one that is leased. */
 function syncMsOf({ policy }: Charge): number | undefined {
   return policy?.consistency === 'eventual' ? (policy.syncIntervalMs ?? DEFAULT_SYNC_MS) : undefined
 }

@@ -5,22 +5,22 @@ import type { Refusals } from './refusals.ts'
 import type { Slice } from './slice.ts'
 import type { Slices } from './slices.ts'
 
-/** impossibleOf is the answer to a cost that can never be admitted: what is known of the counter, or a whole window. */
+/** Answers a cost that can never be admitted: with what is known of the counter, or a whole window. */
 function impossibleOf({ limit }: Charge, slice: Slice | undefined, nowMs: number): Verdict {
   const { remaining = 0, resetAfterMs = 0 } = slice?.verdict(true, nowMs) ?? {}
   return impossibleVerdict(limit.max, remaining, resetAfterMs > 0 ? resetAfterMs : limit.windowMs, limit.capacity)
 }
 
 /**
- * A Group is the charges of one request on their way: those that could be decided here, those whose slice lacks budget, and
- * those that the parent decides. Whatever refuses, what was taken here goes back.
+ * The charges of one request: those that could be decided here, those whose slice lacks budget, and those that the
+ * parent decides. If any refuses, what was taken here is given back.
  */
 export class Group {
   readonly charges: readonly Charge[]
-  /** Positions of the charges whose slice has to ask, and of those that the parent decides. */
+  /** Positions of the charges whose slice must ask, and of those that the parent decides. */
   lacking: number[] = []
   remote: number[] = []
-  /** Slices that are not used any more, and have to tell first. */
+  /** Slices that are no longer used and must report first. */
   former: readonly Slice[]
   readonly #verdicts: (Verdict | undefined)[]
   readonly #slices: (Slice | undefined)[]
@@ -45,7 +45,7 @@ export class Group {
     return this.#slices[i] as Slice
   }
 
-  /** isKnownRefused says whether what is known already refuses the whole, whatever the rest may say. */
+  /** Whether the whole is already known to be refused, regardless of the other charges. */
   get isKnownRefused(): boolean {
     let quotas = 0
     let quotasRefused = 0
@@ -63,7 +63,7 @@ export class Group {
     return quotas > 0 && quotas === quotasRefused
   }
 
-  /** served records what a slice got for a charge that it lacked budget for. */
+  /** Records what a slice got for a charge that it lacked budget for. */
   served(i: number, isServed: boolean): void {
     const slice = this.sliceAt(i)
     const verdict = slice.verdict(isServed, slice.lastUsedMs, true)
@@ -73,9 +73,9 @@ export class Group {
   }
 
   /**
-   * heard records what the parent said about the charges that it decides, and says whether it has decided. What it refuses
-   * because of slices becomes lacking, and gets one from `newSlice`: the lender settles, and calls back what is not used. When
-   * nothing else refused, the rest was not charged, and is asked again.
+   * Records what the parent said about the charges that it decides, and says whether it has decided. What it refuses
+   * because of slices becomes lacking, and gets one from `newSlice`: the lender settles, and calls back what is not
+   * used. When nothing else refused, the rest was not charged, and is asked again.
    */
   heard(verdicts: readonly Verdict[], newSlice: (charge: Charge) => Slice): boolean {
     const { remote } = this
@@ -90,7 +90,7 @@ export class Group {
     return isDecided
   }
 
-  /** remoteCharges are what the parent decides. Where a rule in quota mode has budget here, the others of them bind nothing. */
+  /** Returns what the parent decides. Where a rule in quota mode has budget here, the others of them bind nothing. */
   get remoteCharges(): readonly Charge[] {
     if (this.remote.length === this.charges.length) return this.charges
     const isOpen = this.charges.some(({ enforce, quota }, i) => {
@@ -102,8 +102,8 @@ export class Group {
   }
 
   /**
-   * close returns the verdicts. When the whole is refused, it gives back what slices took, with `refund` for what cannot be. The
-   * parent, which is asked last and with all that bears on the answer, has refused then too, or was not asked.
+   * Returns the verdicts. When the whole is refused, it gives back what slices took, with `refund` for what cannot be.
+   * The parent, which is asked last and with all that bears on the answer, has refused then too, or was not asked.
    */
   close(nowMs: number, refund: (charge: Charge) => void): readonly Verdict[] {
     const known = this.#verdicts.map((verdict, i) => verdict ?? unaskedVerdict(this.charges[i]))
@@ -115,7 +115,7 @@ export class Group {
     })
   }
 
-  /** undo gives back what was taken from slices. */
+  /** Gives back what was taken from slices. */
   undo(nowMs: number, refund: (charge: Charge) => void): void {
     for (let i = 0; i < this.charges.length; i++) {
       if (!this.#taken[i]) continue
@@ -140,7 +140,7 @@ export class Group {
     else this.lacking.push(i)
   }
 
-  /** #startLook answers as the next hit would be answered. */
+  /** Answers as the next hit would be answered. */
   #startLook(i: number, slice: Slice, nowMs: number): void {
     slice.runOutBy(nowMs)
     slice.lastUsedMs = nowMs
@@ -151,8 +151,8 @@ export class Group {
   }
 
   /**
-   * #startDebit spends a late charge from what is in hand. One that is more goes to the parent, after the slice has given
-   * back what it has: otherwise this node would go on admitting.
+   * Spends a late charge from what is in hand. One that is more goes to the parent, after the slice has given back what
+   * it has: otherwise this node would go on admitting.
    */
   #startDebit(i: number, slice: Slice, nowMs: number): void {
     if (slice.take(this.charges[i].cost, nowMs)) this.#verdicts[i] = { ...slice.verdict(true, nowMs), dropped: 0 }
@@ -167,7 +167,7 @@ export class Group {
     else this.remote.push(i)
   }
 
-  /** #startExact leaves a charge to the parent, unless it is known to be refused. */
+  /** Leaves a charge to the parent, unless it is known to be refused. */
   #startExact(i: number, refusals: Refusals, nowMs: number): void {
     const { key, limit, cost, debit } = this.charges[i]
     this.#verdicts[i] = cost > 0 && debit !== true ? refusals.find(key, limit, cost, nowMs) : undefined
@@ -175,7 +175,7 @@ export class Group {
   }
 }
 
-/** isTooMuch says whether a cost can never be admitted. A late charge can. */
+/** Returns whether a cost can never be admitted. A late charge can. */
 export function isTooMuch({ cost, limit, debit }: Charge): boolean {
   return cost > limit.capacity && debit !== true
 }

@@ -5,9 +5,9 @@ import { monotonicMs } from '../system-clock.ts'
 const STEP_MS = 50
 
 /**
- * LeaseClock is the clock that a holder measures its leases with. A monotonic clock stands still while a machine sleeps,
- * and the lender's does not: so when the wall clock has gone further than the monotonic one since the last look, this one
- * has too. A wall clock that is set forward, and a process that is stopped between the two looks, end leases early, which
+ * The clock that a holder measures its leases with. A monotonic clock stands still while a machine sleeps, and the
+ * lender's does not: so when the wall clock has gone further than the monotonic one since the last look, this one has
+ * too. A wall clock that is set forward, and a process that is stopped between the two looks, end leases early, which
  * costs a trip; a wall clock that is set back changes nothing.
  */
 export class LeaseClock implements Clock {

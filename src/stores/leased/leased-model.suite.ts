@@ -28,7 +28,7 @@ export interface Weather {
 
 const LEASE_MS = 200
 
-/** A Letter is a request on its way to the lender, or its answer on the way back. */
+/** A request on its way to the lender, or its answer on the way back. */
 interface Letter {
   readonly request: SliceRequest
   reply: SliceReply | undefined
@@ -37,7 +37,7 @@ interface Letter {
   isAnswered: boolean
 }
 
-/** A Wire carries letters of one node when the schedule says so. */
+/** Carries letters of one node when the schedule says so. */
 class Wire implements LendingStore {
   readonly letters: Letter[] = []
   readonly #decisions: (() => void)[] = []
@@ -58,7 +58,7 @@ class Wire implements LendingStore {
     })
   }
 
-  /** carry moves a letter one step: to the lender, or back. `isDoubled` leaves a copy that arrives again. */
+  /** Moves a letter one step: to the lender, or back. `isDoubled` leaves a copy that arrives again. */
   async carry(at: number, isDoubled: boolean): Promise<void> {
     const letter = this.letters[at % (this.letters.length || 1)]
     if (letter === undefined || this.isCut) return
@@ -80,7 +80,7 @@ class Wire implements LendingStore {
     letter.receive(letter.reply)
   }
 
-  /** lose lets a node give up on a letter. It may arrive all the same. */
+  /** Lets a node give up on a letter. It may arrive all the same. */
   lose(at: number, isGone: boolean): void {
     const letter = this.letters[at]
     if (letter === undefined) return
@@ -88,7 +88,7 @@ class Wire implements LendingStore {
     if (isGone) this.letters.splice(at, 1)
   }
 
-  /** decide keeps a decision of the parent until the schedule lets it be made. Refunds are made at once. */
+  /** Keeps a decision of the parent until the schedule lets it be made. Refunds are made at once. */
   decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]> {
     if (charges[0].cost < 0) return this.#parent.decide(charges)
     return new Promise((resolve) => {
@@ -147,7 +147,7 @@ export interface Played {
   readonly complaint: string | undefined
 }
 
-/** playSchedule runs one random schedule of several nodes on one counter. The same seed gives the same schedule. */
+/** Runs one random schedule of several nodes on one counter. The same seed gives the same schedule. */
 export async function playSchedule(
   seed: number,
   options: LimitOptions,
@@ -308,7 +308,7 @@ const PROBE: SliceRequest = {
 const OTHER = compileLimit({ algorithm: 'fixed_window', limit: 1, window: 100 })
 const LEASED = { consistency: 'leased', onStoreFailure: 'open', localShare: 1, timeoutMs: 5 } as const
 
-/** overAdmitted returns a sentence when some span holds more than the algorithm by itself would admit. */
+/** Returns a sentence when some span holds more than the algorithm by itself would admit. */
 export function overAdmitted(limit: Limit, admitted: Played['admitted'], extra: number): string | undefined {
   for (const share of [0, 0.1, 0.5, 0.9, 1]) {
     const spanMs = Math.max(1, Math.round(limit.windowMs * share))
@@ -318,7 +318,7 @@ export function overAdmitted(limit: Limit, admitted: Played['admitted'], extra: 
   return undefined
 }
 
-/** inOneWindow returns the most that any window of a fixed window's grid holds. */
+/** Returns the most that any window of a fixed window's grid holds. */
 export function inOneWindow(limit: Limit, admitted: Played['admitted']): number {
   const windows = new Map<number, number>()
   for (const [timeMs, hits] of admitted) {
@@ -328,7 +328,7 @@ export function inOneWindow(limit: Limit, admitted: Played['admitted']): number 
   return Math.max(0, ...windows.values())
 }
 
-/** flush lets everything happen that needs no more news: promises that wait for promises, at most so many deep. */
+/** Lets everything happen that needs no more news: promises that wait for promises, at most so many deep. */
 async function flush(): Promise<void> {
   for (let i = 0; i < DEEPEST; i++) await undefined
 }

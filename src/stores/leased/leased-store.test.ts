@@ -46,7 +46,7 @@ describe('a leased rule', () => {
     expect(lender.exchanges).toHaveLength(1)
   })
 
-  it('answers at once when the slice has what is asked for, and refills ahead of need', async () => {
+  it('answers synchronously when the slice has what is asked for, and refills ahead of need', async () => {
     const { lender, nodes } = new Scene()
     const limit = limitOf({ limit: 100_000 })
     await ask(nodes[0], charge(limit))
@@ -79,7 +79,7 @@ describe('a leased rule', () => {
     expect(lender.exchanges.at(-1)).toMatchObject({ need: 1, keep: 0 })
   })
 
-  it('admits exactly the limit, whoever asks in whatever order', async () => {
+  it('admits exactly the limit, in whatever order callers ask', async () => {
     const { nodes } = new Scene(7)
     const limit = limitOf({ limit: 500 })
     let admitted = 0
@@ -96,7 +96,7 @@ describe('a leased rule', () => {
     expect(await ask(nodes[0], charge(limit, 101))).toMatchObject({ kind: 'impossible', maxCost: 100 })
   })
 
-  it('tells one node alone exactly what is left, and several no more than the whole', async () => {
+  it('shows one node alone exactly what remains, and several no more than the whole', async () => {
     const limit = limitOf({ limit: 200 })
     const alone = new Scene()
     for (let left = 199; left >= 0; left--) expect((await ask(alone.nodes[0], charge(limit))).remaining).toBe(left)
@@ -127,7 +127,7 @@ describe('a leased rule', () => {
     expect(await ask(node, charge(limit, 0))).toMatchObject({ remaining: 10 })
   })
 
-  it('tells when the window ends, and when to come again', async () => {
+  it('reports when the window ends, and when to come again', async () => {
     const scene = new Scene()
     const limit = limitOf({ algorithm: 'fixed_window', limit: 5, window: '10s' })
     for (let i = 0; i < 5; i++) expect(await ask(scene.nodes[0], charge(limit))).toMatchObject({ resetAfterMs: 10_000 })
@@ -158,7 +158,7 @@ describe('slices', () => {
     expect(scene.lender.exchanges).toHaveLength(length)
   })
 
-  it('are renewed while they are used, and what was spent is told within a twentieth of the window', async () => {
+  it('are renewed while they are used, and what was spent is reported within a twentieth of the window', async () => {
     const scene = new Scene()
     const limit = limitOf({ limit: 1000, window: '10s' })
     await ask(scene.nodes[0], charge(limit, 5))

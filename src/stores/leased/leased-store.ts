@@ -28,7 +28,7 @@ import type { Slice } from './slice.ts'
 import { type SliceOwner, Slices } from './slices.ts'
 
 export interface LeasedStoreOptions {
-  /** How many slices, and how many refusals, are kept at the most; up to about 1 kB each. Default: 50,000. */
+  /** The maximum number of slices, and of refusals, to keep; up to about 1 kB each. Default: 50,000. */
   readonly maxKeys?: number
   /**
    * How many hits of a caller, in the time that a slice is meant to last or in four intervals of an eventual rule, make it worth one.
@@ -47,7 +47,7 @@ export interface LeasedStoreOptions {
   readonly isTimed?: boolean
 }
 
-/** LeasedStats counts what a leased store did, since it was made. */
+/** Counts what a leased store did, since it was made. */
 export interface LeasedStats {
   /** Decisions on groups of charges. */
   readonly decisions: number
@@ -57,7 +57,7 @@ export interface LeasedStats {
   readonly refusedHere: number
   /** Requests to the parent about slices, in the background or not. */
   readonly exchanges: number
-  /** Slices that made room for others, and those that another node asked back. */
+  /** Slices that were evicted to make room, and those that another node recalled. */
   readonly slicesEvicted: number
   readonly recalls: number
   /** Slices kept now, and what they hold in all. */
@@ -74,9 +74,9 @@ const DEFAULT_MIN_HITS = 16
 const MAX_UNHEARD_MS = 1_000
 
 /**
- * LeasedStore answers from memory what its parent need not be asked: rules that are `leased`, from slices of their budget;
- * rules that are `eventual`, from what was left a moment ago; and keys that are known to be refused. Everything else goes
- * to the parent, in one call. It lends on what it holds, so that a leased store can be the parent of another.
+ * Answers from memory what its parent need not be asked: rules that are `leased`, from slices of their budget; rules
+ * that are `eventual`, from what was left a moment ago; and keys that are known to be refused. Everything else goes to
+ * the parent, in one call. It lends on what it holds, so that a leased store can be the parent of another.
  *
  * The parent may be any store. Under one that cannot lend, every rule is exact.
  */
@@ -118,7 +118,7 @@ export class LeasedStore implements LendingStore {
     })
   }
 
-  readonly tellsResets = true
+  readonly notifiesResets = true
 
   get canLend(): boolean {
     return this.#lender !== NO_LENDER
@@ -161,19 +161,19 @@ export class LeasedStore implements LendingStore {
     return lease.held.length === 0 ? undefined : this.#parent.release(lease)
   }
 
-  /** renew is the parent's: permits are not lent. */
+  /** Returns the parent's: permits are not lent. */
   renew(permits: readonly HeldPermits[]): MaybePromise<readonly Renewal[]> {
     return this.#parent.renew(permits)
   }
 
-  /** reset forgets a counter, and what is lent of it, and tells all nodes. */
+  /** Resets a counter and what is lent of it, and notifies all nodes. */
   async reset(key: string, limit: Limit): Promise<void> {
     await this.#parent.reset(key, limit)
-    if (this.#lender.tellsResets !== true) this.#lender.notify({ kind: 'reset', key: storedKey(key, limit) })
-    this.#beginAnew(key)
+    if (this.#lender.notifiesResets !== true) this.#lender.notify({ kind: 'reset', key: storedKey(key, limit) })
+    this.#restart(key)
   }
 
-  /** exchange lends a part of what this node holds. */
+  /** Lends a part of what this node holds. */
   async exchange(request: SliceRequest): Promise<SliceReply> {
     return await lend(request, this.#slices, this.#clock)
   }
@@ -186,12 +186,12 @@ export class LeasedStore implements LendingStore {
     return this.#lender.listen(listener)
   }
 
-  /** tick tells what was spent and gives back what is idle. It runs by itself, unless the options say otherwise. */
+  /** Reports what was spent and gives back what is idle. Runs on a timer unless the options disable it. */
   tick(): void {
     this.#slices.tick()
   }
 
-  /** drain gives all slices back. What comes later takes new ones. */
+  /** Gives all slices back. What comes later takes new ones. */
   async drain(): Promise<void> {
     await this.#slices.returnAll()
   }
@@ -202,7 +202,7 @@ export class LeasedStore implements LendingStore {
     await this.#parent.close()
   }
 
-  /** #decideOne is decide for a single charge, nearly always without asking. */
+  /** Like decide for a single charge, nearly always without asking. */
   #decideOne(charges: readonly Charge[], nowMs: number): MaybePromise<readonly Verdict[]> {
     const [charge] = charges
     const slice = sliceOf(charge, this.#slices, this.#refusals, nowMs)
@@ -221,7 +221,7 @@ export class LeasedStore implements LendingStore {
     return this.#decideGroup(new Group(charges, found, this.#slices, this.#refusals, nowMs), nowMs)
   }
 
-  /** #decideHere answers a cost from a slice, if that knows the answer. */
+  /** Answers a cost from a slice, if that knows the answer. */
   #decideHere(cost: number, slice: Slice, nowMs: number): Verdict | undefined {
     if (slice.take(cost, nowMs)) {
       if (slice.wantsMore) this.#slices.refill(slice, nowMs)
@@ -232,12 +232,12 @@ export class LeasedStore implements LendingStore {
     return slice.verdict(false, nowMs)
   }
 
-  /** #decideByAsking lets the slice of a single charge ask for what it lacks. */
+  /** Lets the slice of a single charge ask for what it lacks. */
   #decideByAsking({ cost, policy }: Charge, slice: Slice, nowMs: number): MaybePromise<readonly Verdict[]> {
     this.#asked++
-    const told = (isServed: boolean): readonly Verdict[] => [slice.verdict(isServed, slice.lastUsedMs, true)]
+    const verdictOf = (isServed: boolean): readonly Verdict[] => [slice.verdict(isServed, slice.lastUsedMs, true)]
     const served = this.#slices.request(slice, { cost, timeoutMs: this.#timeoutOf(policy) }, nowMs)
-    return served instanceof Promise ? served.then(told) : told(served)
+    return served instanceof Promise ? served.then(verdictOf) : verdictOf(served)
   }
 
   #timeoutOf(policy: Charge['policy']): number {
@@ -254,7 +254,7 @@ export class LeasedStore implements LendingStore {
     permits: undefined,
   })
 
-  /** #areUnknown says whether nothing is known here of a group: its charges have no slices, and are not known to be refused. */
+  /** Returns whether nothing is known here of a group: its charges have no slices, and are not known to be refused. */
   #areUnknown(charges: readonly Charge[], { slices, former }: Found, nowMs: number): boolean {
     if (former.length > 0) return false
     for (let i = 0; i < charges.length; i++) {
@@ -266,7 +266,7 @@ export class LeasedStore implements LendingStore {
     return true
   }
 
-  /** #decideThere leaves a group to the parent: a Group would cost half as much again. */
+  /** Leaves a group to the parent: a Group would cost half as much again. */
   #decideThere(charges: readonly Charge[], askedAtMs: number): MaybePromise<readonly Verdict[]> {
     this.#asked++
     const keep = (verdicts: readonly Verdict[]): MaybePromise<readonly Verdict[]> => {
@@ -281,7 +281,7 @@ export class LeasedStore implements LendingStore {
     return answer instanceof Promise ? answer.then(keep) : keep(answer)
   }
 
-  /** #decideAgain goes on where the parent refused because of slices that are out. */
+  /** Goes on where the parent refused because of slices that are out. */
   #decideAgain(charges: readonly Charge[], verdicts: readonly Verdict[]): MaybePromise<readonly Verdict[]> {
     const nowMs = this.#clock.nowMs()
     const group = new Group(charges, NOTHING_FOUND, this.#slices, NO_REFUSALS, nowMs)
@@ -291,14 +291,14 @@ export class LeasedStore implements LendingStore {
 
   readonly #newSlice = (charge: Charge): Slice => sliceFor(charge, this.#slices, this.#clock.nowMs())
 
-  /** #learn remembers what the parent said: refusals, and whether there is enough for slices. */
+  /** Remembers what the parent said: refusals, and whether there is enough for slices. */
   #learn(charge: Charge, verdict: Verdict, askedAtMs: number): void {
     const { key, limit, cost } = charge
     if (!verdict.allowed) this.#refusals.add(key, limit, cost, verdict, askedAtMs, this.#slices.maxRefusalMs)
     if (this.#slices.counts(charge)) this.#slices.learn(charge, verdict.remaining)
   }
 
-  /** #isDone says whether a group is decided without asking. */
+  /** Returns whether a group is decided without asking. */
   #isDone(group: Group): boolean {
     if (group.isKnownRefused) {
       if (group.lacking.length + group.remote.length > 0) this.#refusedHere++
@@ -316,7 +316,7 @@ export class LeasedStore implements LendingStore {
     return verdicts
   }
 
-  /** #askFor lets slices ask for what they lack, and then the parent decide the rest, unless it has. */
+  /** Lets slices ask for what they lack, and then the parent decide the rest, unless it has. */
   async #askFor(
     group: Group,
     ask: (remote: readonly Charge[]) => MaybePromise<Acquired>,
@@ -361,7 +361,7 @@ export class LeasedStore implements LendingStore {
     for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
   }
 
-  /** #remember keeps refusals, and tells others when a refund ended one. */
+  /** Remembers refusals, and notifies other nodes when a refund ends one. */
   #remember(
     charges: readonly Charge[],
     asked: readonly number[],
@@ -373,7 +373,7 @@ export class LeasedStore implements LendingStore {
       if (cost > 0) this.#learn(charges[i], verdicts[at], askedAtMs)
       else if (cost < 0) {
         // Where more than half was left before, hardly any caller can have been refused.
-        if (verdicts[at].remaining + cost <= limit.capacity / 2) this.#tellClear(key)
+        if (verdicts[at].remaining + cost <= limit.capacity / 2) this.#notifyClear(key)
         else this.#clear(key)
         const slice = this.#slices.get(key)
         if (slice !== undefined && !slice.isAsking) this.#slices.refill(slice, askedAtMs)
@@ -382,13 +382,13 @@ export class LeasedStore implements LendingStore {
   }
 
   /**
-   * #refund gives a charge back that was made for nothing, and tells those who may have been refused because of it. Should it
-   * be lost, the caller has less for a window.
+   * Gives back a charge that was made in excess, and notifies nodes that may have refused because of it. If it is lost,
+   * the caller has less budget for a window.
    */
   readonly #refund = (charge: Charge): void => {
     const refund = async (): Promise<void> => {
       await this.#parent.decide([{ ...charge, cost: -charge.cost }])
-      this.#tellClear(charge.key)
+      this.#notifyClear(charge.key)
     }
     refund().catch(() => {})
   }
@@ -396,25 +396,25 @@ export class LeasedStore implements LendingStore {
   #noticed({ kind, key }: Notice): void {
     if (kind === 'recall') this.#slices.recall(key)
     else if (kind === 'shared') this.#slices.get(key)?.join()
-    else if (kind === 'reset') this.#beginAnew(splitStoredKey(key).key)
-    else if (kind === 'reset_domain') this.#beginDomainAnew(key)
+    else if (kind === 'reset') this.#restart(splitStoredKey(key).key)
+    else if (kind === 'reset_domain') this.#restartDomain(key)
     else if (kind === 'clear') this.#clear(key)
   }
 
   /** #beginAnew forgets all that is known here of a counter. */
-  #beginAnew(key: string): void {
+  #restart(key: string): void {
     this.#refusals.delete(key, this.#clock.nowMs())
-    this.#slices.beginAnew(key)
+    this.#slices.restart(key)
   }
 
   /** #beginDomainAnew is #beginAnew for all counters of a domain. Refusals of others are asked about again. */
-  #beginDomainAnew(domain: string): void {
+  #restartDomain(domain: string): void {
     this.#refusals.clear(this.#clock.nowMs())
-    for (const key of this.#slices.keys()) if (isOfDomain(key, domain)) this.#slices.beginAnew(key)
+    for (const key of this.#slices.keys()) if (isOfDomain(key, domain)) this.#slices.restart(key)
   }
 
-  /** #tellClear tells all nodes that there may be budget again, whatever the cost that they refuse. */
-  #tellClear(key: string): void {
+  /** Notifies all nodes that there may be budget again, whatever cost they refuse. */
+  #notifyClear(key: string): void {
     this.#clear(key)
     this.#lender.notify({ kind: 'clear', key })
   }
@@ -426,7 +426,7 @@ export class LeasedStore implements LendingStore {
   }
 }
 
-/** isSpendable says whether a charge takes something, if it fits, and not more than there can ever be. */
+/** Returns whether a charge takes something, if it fits, and not more than there can ever be. */
 function isSpendable({ cost, limit, debit }: Charge): boolean {
   return cost > 0 && cost <= limit.capacity && debit !== true
 }

@@ -5,14 +5,15 @@ import type { Slice } from './slice.ts'
 import type { Slices } from './slices.ts'
 
 /**
- * lend gives a part of this node's slice to another holder. It first asks its own lender when the slice lacks what is
+ * Gives a part of this node's slice to another holder. It first asks its own lender when the slice lacks what is
  * needed, or when its lease is nearly over: nothing is lent for longer than it is held.
  */
 export async function lend(request: SliceRequest, slices: Slices, clock: Clock): Promise<SliceReply> {
   const { key, limit, need, timeoutMs, leaseMs } = request
   const slice = slices.find(key, { limit, syncMs: undefined, timeoutMs }, clock.nowMs())
   if (isWorthAsking(slice, request, clock.nowMs())) {
-    // What came is for the first that asks. To spend it and put it back would lose it if the lender was told in between.
+    // What came is for the first caller that asks. Spending it and putting it back would lose it if a report to the
+    // lender came in between.
     await slices.request(slice, { cost: need, timeoutMs, isForOthers: true }, clock.nowMs())
   }
   const nowMs = clock.nowMs()

@@ -1,7 +1,7 @@
 import type { BookedCounter } from '../lending/slice-book.ts'
 import type { Slice } from './slice.ts'
 
-/** lentCounter is a slice as its holders see it: a counter whose budget is what the slice holds. */
+/** Returns a slice as its holders see it: a counter whose budget is what the slice holds. */
 export function lentCounter(slice: Slice, nowMs: number): BookedCounter {
   return {
     look: (cost) => {

@@ -50,7 +50,7 @@ describe('on a store that cannot lend', () => {
     expect(await node.decide([{ ...wide, cost: 0 }])).toMatchObject([{ remaining: 19 }])
   })
 
-  it('keeps a refusal for a second at the most: nobody would hear that the counter was reset', async () => {
+  it('keeps a refusal for at most a second: no one would hear that the counter was reset', async () => {
     const { time, counted, node } = scene()
     const one = charge(limitOf({ limit: 1 }))
     expect(await spend(node, one, 2)).toBe(1)

@@ -15,7 +15,7 @@ async function refused(nodes = 1, options = {}) {
 }
 
 describe('a key that is refused', () => {
-  it('is refused from memory, at once and without asking', async () => {
+  it('is refused from memory, immediately and without asking', async () => {
     const { lender, node, charged } = await refused()
     const { decisions } = lender
     for (let i = 0; i < 1000; i++) {
@@ -39,7 +39,7 @@ describe('a key that is refused', () => {
     expect(await ask(node, one(raised))).toMatchObject({ kind: 'allowed', remaining: 3 })
   })
 
-  it('is asked about again for another cost, and looked at whenever somebody looks', async () => {
+  it('is asked about again for another cost, and looked at whenever a caller looks', async () => {
     const scene = new Scene()
     const limit = limitOf({ limit: 10, window: '10s' })
     await ask(scene.nodes[0], charge(limit, 10, 'exact'))
@@ -58,13 +58,13 @@ describe('a key that is refused', () => {
     expect(await ask(scene.nodes[0], charged)).toMatchObject({ kind: 'refused' })
   })
 
-  it('is admitted everywhere again when somebody gives back', async () => {
+  it('is admitted everywhere again when a caller gives back', async () => {
     const { scene, charged } = await refused(2)
     await ask(scene.nodes[0], { ...charged, cost: -1 })
     expect(await ask(scene.nodes[1], charged)).toMatchObject({ kind: 'allowed' })
   })
 
-  it('is kept for a second only while no notices arrive, but told when it really ends', async () => {
+  it('is kept for a second only while no notices arrive, but reported when it really ends', async () => {
     const scene = new Scene(0)
     let listener: NoticeListener | undefined
     scene.lender.listen = (given) => {

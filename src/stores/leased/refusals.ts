@@ -1,7 +1,7 @@
 import type { Verdict } from '../../core/decision.ts'
 import { holdsPermits, type Limit } from '../../core/limit.ts'
 
-interface Refusal {
+interface KnownRefusal {
   readonly limit: Limit
   readonly cost: number
   readonly untilMs: number
@@ -16,12 +16,12 @@ const CLEARINGS = 1024
 const MIN_REFUSAL_MS = 2
 
 /**
- * Refusals remembers which keys have nothing left, and until when, so that they are refused again without asking: exactly
- * as long as the store said, counted from when it was asked. It holds a bounded number; what it forgets is asked again.
+ * Remembers which keys have nothing left, and until when, so that they are refused again without asking: exactly as
+ * long as the store said, counted from when it was asked. It holds a bounded number; what it forgets is asked again.
  */
 export class Refusals {
   readonly #maxSize: number
-  readonly #refusals = new Map<string, Refusal>()
+  readonly #refusals = new Map<string, KnownRefusal>()
   /**
    * Stands before the oldest, because what it has passed is gone. A new iterator would have to pass by all that was deleted since
    * the map last grew: 40 µs at 50,000 keys.
@@ -39,13 +39,15 @@ export class Refusals {
     return this.#refusals.size
   }
 
-  /** has says whether find knows that a cost is refused. */
+  /** Returns whether find knows that a cost is refused. */
   has(key: string, limit: Limit, cost: number, nowMs: number): boolean {
     const refusal = this.#refusals.get(key)
     return refusal !== undefined && nowMs < refusal.untilMs && refusal.limit === limit && refusal.cost === cost
   }
 
-  /** find returns the verdict on a cost that is known to be refused. A limit that was changed, and another cost, ask again. */
+  /**
+   * Returns the verdict on a cost that is known to be refused. A limit that was changed, and another cost, ask again.
+   */
   find(key: string, limit: Limit, cost: number, nowMs: number): Verdict | undefined {
     const refusal = this.#refusals.get(key)
     if (refusal === undefined) return undefined
@@ -65,7 +67,7 @@ export class Refusals {
   }
 
   /**
-   * add remembers a refusal that nothing but time ends: the counter has nothing left, refused hits do not count, and it
+   * Remembers a refusal that nothing but time ends: the counter has nothing left, refused hits do not count, and it
    * holds no permits. `maxMs` bounds it where this node would not hear that the counter was reset.
    */
   add(key: string, limit: Limit, cost: number, verdict: Verdict, askedAtMs: number, maxMs: number): void {
@@ -83,13 +85,13 @@ export class Refusals {
     if (this.#refusals.size > this.#maxSize) this.#refusals.delete(this.#oldest.next().value as string)
   }
 
-  /** delete forgets a refusal, and the one that may be on its way. */
+  /** Forgets a refusal, and the one that may be on its way. */
   delete(key: string, nowMs: number): void {
     this.#clearedAtMs[kindOf(key)] = nowMs
     this.#refusals.delete(key)
   }
 
-  /** clear forgets all, and those that may be on their way. */
+  /** Forgets all refusals, including those that may still arrive. */
   clear(nowMs: number): void {
     this.#allClearedAtMs = nowMs
     this.#refusals.clear()

@@ -16,7 +16,7 @@ import { LeasedStore, type LeasedStoreOptions } from './leased-store.ts'
 
 export const START_MS = 1_780_000_000_000
 
-/** A Counted is a memory store that counts what it is asked. */
+/** A memory store that counts what it is asked. */
 export class Counted extends MemoryStore {
   decisions = 0
   readonly exchanges: SliceRequest[] = []
@@ -32,7 +32,7 @@ export class Counted extends MemoryStore {
   }
 }
 
-/** A SlowLender passes everything on, and while `isSlow` keeps the answers until the test lets them go. */
+/** Passes everything on, and while `isSlow` keeps the answers until the test lets them go. */
 export class SlowLender implements LendingStore {
   store: Counted
   isSlow = false
@@ -55,7 +55,7 @@ export class SlowLender implements LendingStore {
     return this.#answer(() => this.store.decide(charges))
   }
 
-  /** letGo lets all answers go that are kept. */
+  /** Lets all answers go that are kept. */
   async letGo(): Promise<void> {
     for (const answer of this.#answers.splice(0)) answer()
     for (let i = 0; i < 16; i++) await undefined
@@ -85,7 +85,7 @@ export class SlowLender implements LendingStore {
   }
 }
 
-/** plainStore is a store with nothing but what every store has: it cannot lend. */
+/** Returns a store with nothing but what every store has: it cannot lend. */
 export function plainStore(store: Store): Store {
   return {
     decide: (charges) => store.decide(charges),
@@ -97,7 +97,9 @@ export function plainStore(store: Store): Store {
   }
 }
 
-/** A Scene is a lender and some nodes, on one clock that the test sets. The first hit takes a slice, unless the options say when. */
+/**
+ * A lender and some nodes, on one clock that the test sets. The first hit takes a slice, unless the options say when.
+ */
 export class Scene {
   nowMs = START_MS
   readonly #clock = { nowMs: () => this.nowMs }
@@ -112,7 +114,7 @@ export class Scene {
     return new LeasedStore(parent, { clock: this.#clock, isTimed: false, minHits: 1, ...options })
   }
 
-  /** pass lets time pass, in steps that the timer would make. */
+  /** Lets time pass, in steps that the timer would make. */
   pass(ms: number): void {
     const until = this.nowMs + ms
     while (this.nowMs < until) {
@@ -141,7 +143,7 @@ export async function ask(node: LeasedStore, ...charges: Charge[]): Promise<Verd
   return (await node.decide(charges))[0]
 }
 
-/** spend asks single hits until one is refused, at most so many, and returns how many were admitted. */
+/** Asks single hits until one is refused, at most so many, and returns how many were admitted. */
 export async function spend(node: LeasedStore, one: Charge, most: number): Promise<number> {
   let admitted = 0
   while (admitted < most && (await ask(node, one)).allowed) admitted++

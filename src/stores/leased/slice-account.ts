@@ -1,6 +1,6 @@
 /**
- * A SliceAccount is what a slice has and owes, under one name. It ends with its lease: then the slice opens another, and
- * the lender charges what this one still had, spent or not.
+ * What a slice has and owes, under one name. It ends with its lease: then the slice opens another, and the lender
+ * charges what this one still had, spent or not.
  */
 export class SliceAccount {
   /** Who the lender believes it lends to. */
@@ -8,8 +8,8 @@ export class SliceAccount {
   /** What can be spent. A part of it may be lent on. */
   hand = 0
   #spent = 0
-  /** Of that, what was told: it cannot be taken back here, because the lender may have heard it. */
-  #told = 0
+  /** The part of that which was reported: it cannot be taken back here, because the lender may have received it. */
+  #reported = 0
   /** Of that, what the lender has confirmed. */
   #confirmed = 0
   /** What the lender believes is held. Infinity: unknown. */
@@ -42,7 +42,7 @@ export class SliceAccount {
     return this.#booked > 0 && this.#booked < Number.POSITIVE_INFINITY
   }
 
-  /** owes says whether the lender believes in more than is lent on: what was spent, or is not used. */
+  /** Returns whether the lender believes in more than is lent on: what was spent, or is not used. */
   owes(lentOn: number): boolean {
     return this.hasUnconfirmed || this.#booked > lentOn
   }
@@ -52,20 +52,20 @@ export class SliceAccount {
     this.#spent += cost
   }
 
-  /** unspend undoes spend, and says whether that was possible. */
+  /** Undoes spend, and says whether that was possible. */
   unspend(cost: number): boolean {
-    if (this.#spent - this.#told < cost) return false
+    if (this.#spent - this.#reported < cost) return false
     this.hand += cost
     this.#spent -= cost
     return true
   }
 
-  /** tell marks all that is spent as told. */
-  tell(): void {
-    this.#told = this.#spent
+  /** Marks all that is spent as reported. */
+  markReported(): void {
+    this.#reported = this.#spent
   }
 
-  /** confirm takes the lender's word: what was spent when it was asked, and what it believes is held. */
+  /** Takes the lender's word: what was spent when it was asked, and what it believes is held. */
   confirm(spent: number, booked: number): void {
     this.#confirmed = spent
     this.#booked = booked

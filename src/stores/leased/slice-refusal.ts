@@ -3,7 +3,7 @@ import type { SliceReply } from '../../engine/ports.ts'
 /** How long a holder waits before it asks again for what others hold. */
 const LENT_WAIT_MS = 25
 
-/** A SliceRefusal is what a slice remembers of costs that its lender refused. */
+/** What a slice remembers of costs that its lender refused. */
 export class SliceRefusal {
   #untilMs = Number.NEGATIVE_INFINITY
   /** The smallest cost that was refused. */
@@ -17,14 +17,14 @@ export class SliceRefusal {
     return this.#retryAtMs
   }
 
-  /** covers says whether a cost is known to be refused. */
+  /** Returns whether a cost is known to be refused. */
   covers(cost: number, nowMs: number): boolean {
     return nowMs < this.#untilMs && cost >= this.#cost
   }
 
   /**
-   * learn remembers a refusal, for maxMs at the most. When the counter itself is used up, nothing changes before its time.
-   * When the rest is lent, it may come back any moment.
+   * Remembers a refusal, for at most maxMs. If the counter itself is used up, nothing changes before it recovers; if
+   * the rest is lent, it may be returned at any moment.
    */
   learn(cost: number, askedAtMs: number, { retryAfterMs, lentRetryAfterMs }: SliceReply, maxMs: number): void {
     this.#cost = cost
@@ -38,7 +38,7 @@ export class SliceRefusal {
     this.#untilMs = Number.NEGATIVE_INFINITY
   }
 
-  /** clear forgets a refusal, and the one that may be on its way: there may be budget again. */
+  /** Forgets a refusal, and the one that may be on its way: there may be budget again. */
   clear(nowMs: number): void {
     this.#clearedAtMs = nowMs
     this.forget()

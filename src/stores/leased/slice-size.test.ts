@@ -22,7 +22,7 @@ describe('the size of a slice', () => {
     expect(size.ahead(3_300, 0, 0, 9_000)).toBe(100)
   })
 
-  it('outgrows those who wait, however fast they come', () => {
+  it('outgrows callers that wait, however fast they come', () => {
     const size = sizeOf()
     // 95 come in a millisecond, and an answer takes longer each time.
     let waiting = 5
@@ -37,7 +37,7 @@ describe('the size of a slice', () => {
     expect.fail(`${waiting} wait`)
   })
 
-  it('grows to eight times at once, and not more: a few requests at once are no pace', () => {
+  it('grows at most eightfold in one step: a few simultaneous requests are no pace', () => {
     const size = sizeOf()
     size.ahead(0, 0, 1, 0)
     expect(size.ahead(0, 0, 20, 1)).toBe(800)

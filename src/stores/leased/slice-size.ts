@@ -4,22 +4,22 @@ import type { Limit } from '../../core/limit.ts'
 const FIRST_SHARE = 100
 const MIN_FIRST = 8
 const MAX_FIRST = 100
-/** A slice is meant to last this long, at the pace of the time before, and what was spent is told this often … */
+/** A slice should last this long at the recent pace, and what was spent is reported this often … */
 const MAX_REPORT_MS = 2_000
-/** … nor longer than this part of a window: what is spent in one window and told in the next counts twice. */
+/** … nor longer than this part of a window: what is spent in one window and reported in the next counts twice. */
 const WINDOW_PARTS = 20
 const MIN_REPORT_MS = 25
-/** How much more a slice asks for than before, at the most. */
+/** How much more than before a slice asks for, at most. */
 const MAX_GROWTH = 8
 
-/** reportMsOf is how long a slice of a limit is meant to last, and how often what was spent is told. */
+/** Returns how long a slice of a limit should last, and how often what was spent is reported. */
 export function reportMsOf(limit: Limit, syncMs: number | undefined): number {
   return syncMs ?? Math.min(Math.max(limit.windowMs / WINDOW_PARTS, MIN_REPORT_MS), MAX_REPORT_MS)
 }
 
 /**
- * A SliceSize follows how fast a slice is spent, and says how much to ask for in advance. The lender cuts that down to a
- * share of what is left, so that near the limit nothing is lent ahead and every request is decided by itself.
+ * Follows how fast a slice is spent, and determines how much to ask for in advance. The lender reduces that to a share
+ * of the remaining budget, so that near the limit nothing is lent ahead and every request is decided individually.
  */
 export class SliceSize {
   #capacity: number
@@ -27,7 +27,7 @@ export class SliceSize {
   #goal = 0
   #askedAtMs = Number.NEGATIVE_INFINITY
   #spentThen = 0
-  /** How long a slice is meant to last, and how often what was spent is told. */
+  /** How long a slice should last, and how often what was spent is reported. */
   readonly reportMs: number
 
   constructor(limit: Limit, syncMs: number | undefined) {
@@ -42,9 +42,10 @@ export class SliceSize {
   }
 
   /**
-   * ahead returns how much to ask for beside what is in hand and what waits: what comes in the time that a slice is meant to
-   * last, at the pace since it asked before. Asked again soon, it asks for at least twice as much, and for at most eight times
-   * what it was, or what waits: a few requests at once are no pace yet, but the number of those that wait must not grow.
+   * Returns how much to ask for in addition to what is in hand and what waits: what comes in the time that a slice
+   * should last, at the pace since the last request. If asked again soon, it asks for at least twice as much and at
+   * most eight times the previous amount, or what waits: a few simultaneous requests are not yet a pace, but the number
+   * of waiting ones must not grow.
    */
   ahead(spent: number, inHand: number, waiting: number, nowMs: number): number {
     const elapsedMs = nowMs - this.#askedAtMs
@@ -60,12 +61,12 @@ export class SliceSize {
     return Math.max(0, Math.floor(this.#target) - Math.max(0, inHand - waiting))
   }
 
-  /** #first is what to ask for as long as nothing is known. */
+  /** Returns what to ask for as long as nothing is known. */
   get #first(): number {
     return Math.min(Math.max(this.#capacity / FIRST_SHARE, MIN_FIRST), MAX_FIRST)
   }
 
-  /** got learns what there was: asking again before half of that is gone would bring no more. */
+  /** Learns what there was: asking again before half of that is gone would bring no more. */
   got(inHand: number): void {
     this.#goal = Math.min(inHand, this.#target)
   }

@@ -117,7 +117,7 @@ describe('a slice', () => {
     slice.change(limitOf({ limit: 2_000 }))
     expect([slice.lent.out, slice.inHand]).toEqual([30, 0])
     expect(ask(slice, 0)).toMatchObject({ keep: 30 })
-    slice.beginAnew(START_MS)
+    slice.restart(START_MS)
     expect([slice.lent.out, slice.inHand]).toEqual([0, 0])
   })
 

@@ -9,10 +9,10 @@ import { SliceSize } from './slice-size.ts'
 import type { Ordered } from './use-order.ts'
 import type { Waiter } from './waiter.ts'
 
-/** A SliceKind is how a rule is counted: from a slice that was lent, or from what was left at the last exchange. */
+/** How a rule is counted: from a slice that was lent, or from what was left at the last exchange. */
 export type SliceKind = 'leased' | 'eventual'
 
-/** A SliceLife is how far a slice has come. Slices moves it on: `leaving` is on its way back, `gone` is not kept any more. */
+/** How far a slice has come. Slices moves it on: `leaving` is on its way back, `gone` is not kept any more. */
 export type SliceLife = 'kept' | 'leaving' | 'gone'
 
 /** A SliceState says what a slice can spend. See Slice for what moves it from one to another. */
@@ -27,7 +27,7 @@ type SliceState =
 export interface SliceOptions {
   readonly key: string
   readonly limit: Limit
-  /** newName returns a name that no slice has had, of any node that shares the lender. */
+  /** Returns a name that no slice has had, of any node that shares the lender. */
   readonly newName: () => string
   readonly leaseMs: number
   /** Eventual: how often counts are exchanged. Undefined for a slice that is leased. */
@@ -35,34 +35,34 @@ export interface SliceOptions {
   readonly timeoutMs: number
 }
 
-/** A SliceWish is what a slice asks for. */
+/** What a slice asks for. */
 export interface SliceWish {
   /** All that waits. */
   readonly need: number
-  /** The smallest part of that; 1 when nobody waits. */
+  /** The smallest part of that; 1 when no request waits. */
   readonly cost: number
   readonly timeoutMs: number
   readonly givesBack: boolean
 }
 
-/** A Flight is a request that is under way to the lender. */
+/** A request in flight to the lender. */
 interface Flight {
   readonly request: SliceRequest
   readonly sentAtMs: number
   readonly dueAtMs: number
   /** All that waited when it was sent. */
   readonly need: number
-  /** The lender may come to believe that something is held. */
+  /** The lender may believe that something is held. */
   readonly isHolding: boolean
   readonly givesBack: boolean
 }
 
-/** A LastAnswer is what the lender said last. */
+/** What the lender said last. */
 interface LastAnswer {
   readonly sentAtMs: number
   /** The lease is renewed after this long. */
   readonly renewMs: number
-  /** What was left beside all slices. */
+  /** The budget that remained outside all slices. */
   readonly free: number
   /** How many hold something. Notices may raise it. */
   holders: number
@@ -72,8 +72,8 @@ interface LastAnswer {
 }
 
 /**
- * A Slice is what this node holds of one counter's budget, and what it has spent. An eventual slice holds nothing: it
- * spends what was left at its last exchange, as every other node does.
+ * What this node holds of one counter's budget, and what it has spent. An eventual slice holds nothing: it spends what
+ * remained at its last exchange, as every other node does.
  *
  *            answered               change
  *   empty ──────────────► lent ───────────────► outdated
@@ -81,10 +81,10 @@ interface LastAnswer {
  *     │    runOut         │  └──── answered ─────┘  │
  *     └───────────────────┴──────── runOut ─────────┘
  *
- * A leased slice that runs out begins anew under another name, and the lender accounts for what was left over.
+ * A leased slice that runs out restarts under another name, and the lender accounts for the rest.
  *
- * In any of these states there is at most one request under way. `ask` makes it. It ends with `answered` or `failed`, or
- * without either when the limit changes or the slice runs out: what comes of it then is not listened to.
+ * In each of these states at most one request is in flight. `ask` makes it. It ends with `answered` or `failed`, or
+ * without either when the limit changes or the slice runs out: its result is then ignored.
  */
 export class Slice implements Ordered {
   readonly key: string
@@ -143,7 +143,7 @@ export class Slice implements Ordered {
     return this.#account.hand - this.lent.out
   }
 
-  /** True when what it tells about the budget was heard from the lender, and not too long ago. */
+  /** True when its budget is known from the lender, recently enough. */
   isKnown(nowMs: number): boolean {
     return this.#state === 'lent' && nowMs < this.#deadlineMs
   }
@@ -162,12 +162,12 @@ export class Slice implements Ordered {
     return this.#hits - this.#hitsThen
   }
 
-  /** isAskingPast says whether the answer under way may come later than this. */
+  /** Whether the answer in flight may come later than this. */
   isAskingPast(dueAtMs: number): boolean {
     return this.#flight !== undefined && this.#flight.dueAtMs > dueAtMs
   }
 
-  /** isCurrent says whether the answer to a request is still awaited. */
+  /** Returns whether the answer to a request is still awaited. */
   isCurrent(request: SliceRequest): boolean {
     return this.#flight?.request === request
   }
@@ -182,7 +182,7 @@ export class Slice implements Ordered {
     return this.#account.owes(this.lent.out)
   }
 
-  /** wantsMore says whether it is time to ask in advance. */
+  /** Returns whether it is time to ask in advance. */
   get wantsMore(): boolean {
     return this.kind === 'leased' && !this.isShort && this.#flight === undefined && this.size.isLow(this.inHand)
   }
@@ -192,7 +192,7 @@ export class Slice implements Ordered {
     return this.#last.isFirst && this.#last.holders === 2
   }
 
-  /** isDue says whether it is time to tell what was spent, to renew the lease, or to hear what is left. */
+  /** Whether it is time to report what was spent, to renew the lease, or to learn what remains. */
   isDue(nowMs: number): boolean {
     const { sentAtMs, renewMs } = this.#last
     const ageMs = nowMs - sentAtMs
@@ -215,18 +215,18 @@ export class Slice implements Ordered {
     return this.#deadlineMs - nowMs
   }
 
-  /** isRefused says whether a cost is known to be refused. */
+  /** Returns whether a cost is known to be refused. */
   isRefused(cost: number, nowMs: number): boolean {
     return this.#refusal.covers(cost, nowMs)
   }
 
-  /** take spends a cost from what is in hand, and says whether there was enough. */
+  /** Spends a cost from what is in hand, and says whether there was enough. */
   take(cost: number, nowMs: number): boolean {
     this.runOutBy(nowMs)
     return this.serve(cost, nowMs)
   }
 
-  /** serve is take for a cost that waited for the answer that has just come. */
+  /** Like take for a cost that waited for the answer that has just come. */
   serve(cost: number, nowMs: number): boolean {
     this.lastUsedMs = nowMs
     if (cost > this.inHand) return false
@@ -235,17 +235,17 @@ export class Slice implements Ordered {
     return true
   }
 
-  /** putBack undoes a take. It says whether that was possible: what the lender may have heard of is not taken back here. */
+  /** Undoes a take. It says whether that was possible: what the lender may have heard of is not taken back here. */
   putBack(cost: number, nowMs: number): boolean {
     return nowMs < this.#deadlineMs && this.#account.unspend(cost)
   }
 
-  /** spendLent accounts for what another holder has spent of its part. */
+  /** Accounts for what another holder has spent of its part. */
   spendLent(cost: number): void {
     this.#account.spend(cost)
   }
 
-  /** clear forgets a refusal, and the one that may be on its way: there may be budget again. */
+  /** Forgets a refusal, and the one that may be on its way: there may be budget again. */
   clear(nowMs: number): void {
     this.#refusal.clear(nowMs)
   }
@@ -254,7 +254,7 @@ export class Slice implements Ordered {
    * beginAnew forgets what it has and what it has spent: the counter was reset, and the lender has forgotten it too. Should the
    * lender not have, it accounts for what was left over, as when a lease runs out.
    */
-  beginAnew(nowMs: number): void {
+  restart(nowMs: number): void {
     this.#account = new SliceAccount(this.#newName())
     this.#flight = undefined
     this.lent.forget()
@@ -263,12 +263,12 @@ export class Slice implements Ordered {
     this.clear(nowMs)
   }
 
-  /** join learns that others hold something too: what is left beside all slices is not known from now on. */
+  /** Records that other nodes also hold slices: what remains outside all slices is unknown from now on. */
   join(): void {
     this.#last.holders = Math.max(this.#last.holders, 2)
   }
 
-  /** runOutBy ends the lease if it is over by then. */
+  /** Ends the lease if it is over by then. */
   runOutBy(nowMs: number): void {
     if (nowMs >= this.#deadlineMs) this.#runOut()
   }
@@ -284,7 +284,7 @@ export class Slice implements Ordered {
     this.#deadlineMs = Number.NEGATIVE_INFINITY
   }
 
-  /** change goes over to another limit: what is in hand goes back, and the next request asks. */
+  /** Goes over to another limit: what is in hand goes back, and the next request asks. */
   change(limit: Limit): void {
     this.#limit = limit
     this.size.change(limit)
@@ -296,7 +296,7 @@ export class Slice implements Ordered {
     else this.#account.hand = this.lent.out
   }
 
-  /** ask makes the next request. One that gives back keeps what others hold of the slice. */
+  /** Makes the next request. One that gives back keeps what others hold of the slice. */
   ask(nowMs: number, { need, cost, timeoutMs, givesBack }: SliceWish): SliceRequest {
     this.runOutBy(nowMs)
     const account = this.#account
@@ -318,14 +318,14 @@ export class Slice implements Ordered {
       leaseMs: this.#leaseMs,
       timeoutMs,
     }
-    account.tell()
+    account.markReported()
     this.#hitsThen = this.#hits
     const isHolding = keep + need + ahead > 0
     this.#flight = { request, sentAtMs: nowMs, dueAtMs: nowMs + timeoutMs, need, isHolding, givesBack }
     return request
   }
 
-  /** answered takes the answer to the request under way. A refusal in it is remembered for maxRefusalMs at the most. */
+  /** Handles the answer to the request in flight. A refusal in it is remembered for at most maxRefusalMs. */
   answered(reply: SliceReply, maxRefusalMs: number): void {
     const flight = this.#flight
     if (flight === undefined) return
@@ -363,9 +363,9 @@ export class Slice implements Ordered {
   }
 
   /**
-   * verdict tells what is left, after a cost that was taken or not: what is in hand, and what was left beside all slices
-   * when the lender was asked. Others may have taken of that since, so it counts for a node that holds alone, and for the
-   * request that waited for the answer.
+   * Returns the verdict on a cost that was taken or not: what is in hand, and what remained outside all slices when the
+   * lender was asked. Other nodes may have taken of that since, so it counts only for a node that holds alone, and for
+   * the request that waited for the answer.
    */
   verdict(isAllowed: boolean, nowMs: number, isAnswer = false): Verdict {
     const { max: limit } = this.#limit

@@ -11,7 +11,7 @@ import { Visits } from './visits.ts'
 import { answerOf, failAll, newWaiter, settle } from './waiter.ts'
 import { TICK_MS, Wheel } from './wheel.ts'
 
-/** A SliceOwner is the node that slices belong to. */
+/** The node that slices belong to. */
 export interface SliceOwner {
   readonly lender: Lender
   readonly clock: Clock
@@ -24,14 +24,14 @@ export interface SliceOwner {
   readonly minHits: number
 }
 
-/** SliceTerms is what a rule says about the slices of its counters. */
+/** What a rule says about the slices of its counters. */
 export interface SliceTerms {
   readonly limit: Limit
   readonly syncMs: number | undefined
   readonly timeoutMs: number
 }
 
-/** A SliceWant is a cost that a slice lacks, and how long it may wait for it. */
+/** A cost that a slice lacks, and how long it may wait for it. */
 export interface SliceWant {
   readonly cost: number
   readonly timeoutMs: number
@@ -41,21 +41,25 @@ export interface SliceWant {
 
 /** What was not used for this long goes back. */
 const IDLE_MS = 2_000
-/** For each slice that is kept, this many places are there to count the visits of callers without one. */
+/** Per slice to keep, this many places count the visits of callers without a slice. */
 const VISITS_PER_SLICE = 2
 /**
- * An eventual slice asks at every interval in which it was used, and holds nothing. A caller is worth one when it comes as often in so many
- * intervals as another does in the time that a slice lasts: an exchange, which is dearer, then takes the place of four trips.
+ * An eventual slice asks at every interval in which it was used, and holds nothing. A caller is worth one when it comes
+ * as often in this many intervals as others do while a slice lasts: one exchange, which costs more, then replaces four
+ * trips.
  */
 const EVENTUAL_INTERVALS = 4
-/** A slice is at most a quarter of what is left. Where that is not twice what makes it pay, the parent decides. */
+/**
+ * A slice is at most a quarter of the remaining budget. Where that is less than twice what makes it worthwhile, the
+ * parent decides.
+ */
 const ROOM_PER_HIT = 8
 /** Giving back may take longer than deciding: no request waits for it. */
 const RETURN_TIMEOUT_MS = 1_000
 
 /**
- * Slices keeps the slices of a node. There is at most one request under way for each; a cost that lacks budget meanwhile waits for
- * it, and the next request asks for all of them. One timer brings slices up to tell what they spent, and to go back.
+ * Keeps the slices of a node. At most one request is in flight for each; costs that lack budget wait for it, and the
+ * next request asks for all of them. One timer has slices report what they spent, and be given back.
  */
 export class Slices {
   readonly #owner: SliceOwner
@@ -63,13 +67,13 @@ export class Slices {
   readonly #order = new UseOrder<Slice>()
   /** Of callers without a slice. */
   readonly #visits: Visits
-  /** Those that go back and are not kept any more, until they have. */
+  /** Slices that are being given back and are removed once they have been. */
   readonly #leaving = new Set<Slice>()
   readonly #whenGone: (() => void)[] = []
   readonly #wheel: Wheel
   readonly #isTimed: boolean
   readonly #canBorrow: boolean
-  /** For how long a refusal is remembered at the most. */
+  /** How long a refusal is remembered at most. */
   maxRefusalMs = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
   #exchanges = 0
@@ -85,7 +89,7 @@ export class Slices {
     this.#visits = new Visits(owner.minHits > 1 ? VISITS_PER_SLICE * owner.maxKeys : 0)
   }
 
-  /** counts says whether a charge is counted by a slice. Where there is no lender, none is. */
+  /** Returns whether a charge is counted by a slice. Where there is no lender, none is. */
   counts({ policy, limit }: Charge): boolean {
     const consistency = policy?.consistency
     if (consistency === undefined || consistency === 'exact') return false
@@ -121,7 +125,7 @@ export class Slices {
     return held
   }
 
-  /** find returns the slice of a key, or a new one. One of another limit gives back what it has first. */
+  /** Returns the slice of a key, or a new one. One of another limit gives back what it has first. */
   find(key: string, terms: SliceTerms, nowMs: number): Slice {
     const known = this.#slices.get(key)
     if (known === undefined) return this.#add(key, terms, nowMs)
@@ -134,19 +138,19 @@ export class Slices {
     return this.#add(key, terms, nowMs)
   }
 
-  /** get returns the slice of a key, if there is one. */
+  /** Returns the slice of a key, if there is one. */
   get(key: string): Slice | undefined {
     return this.#slices.get(key)
   }
 
-  /** use notes that a slice is used: those that were not used for longest make room for others. */
+  /** Marks a slice as used: the least recently used are evicted to make room. */
   use(slice: Slice): void {
     this.#order.use(slice)
   }
 
   /**
-   * paysFor counts a visit of a caller without a slice, and says whether it should have one: a slice that is not used costs
-   * two exchanges, where asking the parent costs one. Nor does it pay to take the place of one that is in use.
+   * Counts a visit of a caller without a slice, and says whether it should have one: a slice that is not used costs two
+   * exchanges, where asking the parent costs one. Nor does it pay to take the place of one that is in use.
    */
   paysFor(key: string, limit: Limit, syncMs: number | undefined, nowMs: number): boolean {
     const { minHits, maxKeys } = this.#owner
@@ -156,13 +160,13 @@ export class Slices {
     return oldest === undefined || this.#slices.size < maxKeys || nowMs - oldest.lastUsedMs >= oldest.size.reportMs
   }
 
-  /** isBare says whether the parent had better decide about a cost than the slice ask for it. */
+  /** Returns whether the parent had better decide about a cost than the slice ask for it. */
   isBare(slice: Slice, cost: number): boolean {
     if (slice.kind === 'eventual' || this.#owner.minHits === 1 || cost <= slice.inHand) return false
     return slice.isGivingBack || (slice.isShort && !slice.isAsking)
   }
 
-  /** learn takes notice of how much the parent had left of a leased counter when it decided by itself. */
+  /** Records how much the parent had left of a leased counter when it decided. */
   learn({ key, policy }: Charge, remaining: number): void {
     const { minHits } = this.#owner
     if (minHits === 1 || policy?.consistency === 'eventual') return
@@ -172,7 +176,7 @@ export class Slices {
     else if (!hasRoom) this.#visits.forget(key)
   }
 
-  /** request waits until a slice has a cost, which is then spent, or is known not to get it. */
+  /** Waits until a slice has a cost, which is then spent, or is known not to get it. */
   request(slice: Slice, { cost, timeoutMs, isForOthers = false }: SliceWant, nowMs: number): MaybePromise<boolean> {
     slice.timeoutMs = timeoutMs
     const waiter = newWaiter(cost, nowMs + timeoutMs, isForOthers)
@@ -183,21 +187,21 @@ export class Slices {
     return answerOf(waiter)
   }
 
-  /** dismiss gives a slice back for good, and waits until what it has spent is told. */
+  /** Gives a slice back permanently, and waits until what it has spent is reported. */
   dismiss(slice: Slice, timeoutMs: number, nowMs: number): MaybePromise<boolean> {
     // Another charge of the same group may have sent it away already.
     if (slice.life === 'gone') return true
-    const isTold = this.request(slice, { cost: 0, timeoutMs }, nowMs)
+    const isSent = this.request(slice, { cost: 0, timeoutMs }, nowMs)
     this.#leave(slice, nowMs)
-    return isTold
+    return isSent
   }
 
-  /** refill asks in advance. */
+  /** Asks in advance. */
   refill(slice: Slice, nowMs: number): void {
     this.#send(slice, nowMs)
   }
 
-  /** recall gives back what a slice holds unused: another node needs it. */
+  /** Gives back what a slice holds unused: another node needs it. */
   recall(key: string): void {
     const slice = this.#slices.get(key)
     if (slice === undefined || slice.kind === 'eventual' || slice.isAsking || slice.inHand <= 0) return
@@ -209,15 +213,15 @@ export class Slices {
    * beginAnew has the slice of a key forget everything: its counter was reset. One that is asking stays as it is, and learns of
    * it with its next request: a lender that has forgotten it takes it as new.
    */
-  beginAnew(key: string): void {
+  restart(key: string): void {
     const slice = this.#slices.get(key)
     if (slice === undefined) return
     const nowMs = this.#owner.clock.nowMs()
     if (slice.isAsking) slice.clear(nowMs)
-    else slice.beginAnew(nowMs)
+    else slice.restart(nowMs)
   }
 
-  /** keys are those that have a slice. */
+  /** Returns the keys that have a slice. */
   keys(): Iterable<string> {
     return this.#slices.keys()
   }
@@ -226,14 +230,14 @@ export class Slices {
     for (const slice of this.#slices.values()) slice.clear(nowMs)
   }
 
-  /** tick tells what was spent, gives back what is idle, and forgets what is settled. */
+  /** Reports what was spent, gives back what is idle, and forgets what is settled. */
   tick(): void {
     const nowMs = this.#owner.clock.nowMs()
     for (const slice of this.#wheel.due(nowMs)) if (slice.life === 'kept') this.#look(slice, nowMs)
     if (this.#slices.size === 0 && this.#leaving.size === 0) this.#stop()
   }
 
-  /** returnAll gives everything back, and resolves when that is answered, or has failed. */
+  /** Gives everything back, and resolves when that is answered, or has failed. */
   async returnAll(): Promise<void> {
     const nowMs = this.#owner.clock.nowMs()
     for (const slice of [...this.#slices.values()]) this.#leave(slice, nowMs)
@@ -255,7 +259,7 @@ export class Slices {
     return slice
   }
 
-  /** #look is what the wheel brings a slice up for. */
+  /** Returns what the wheel brings a slice up for. */
   #look(slice: Slice, nowMs: number): void {
     const isIdle = nowMs - slice.lastUsedMs >= IDLE_MS
     slice.runOutBy(nowMs)
@@ -269,20 +273,20 @@ export class Slices {
     this.#wheel.add(slice, slice.dueAfterMs(nowMs), nowMs)
   }
 
-  /** #pays says whether a slice answered enough since it asked to be worth another exchange. */
+  /** Returns whether a slice answered enough since it asked to be worth another exchange. */
   #pays(slice: Slice): boolean {
     const { minHits } = this.#owner
     const least = slice.kind === 'eventual' ? Math.ceil(minHits / EVENTUAL_INTERVALS) : minHits
     return slice.hitsSinceAsked >= least || !slice.lent.isEmpty
   }
 
-  /** #leave gives a slice back for good. What waits is served first; what others hold of it runs out by itself. */
+  /** Gives a slice back permanently. Waiting costs are served first; the rest of it expires. */
   #leave(slice: Slice, nowMs: number): void {
     this.#slices.delete(slice.key)
     this.#order.remove(slice)
     this.#leaving.add(slice)
     slice.life = 'leaving'
-    // When too many wait to be given back, the lender has to account for the rest: they run out by themselves.
+    // When too many wait to be given back, the lender must account for the rest: they expire.
     if (this.#leaving.size > this.#owner.maxKeys && slice.waiting.length === 0) this.#drop(slice)
     else if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
@@ -339,13 +343,13 @@ export class Slices {
     if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
 
-  /** #isOver says whether a slice has given back everything, and knows nothing that would spare a trip. */
+  /** Returns whether a slice has given back everything, and knows nothing that would spare a trip. */
   #isOver(slice: Slice, nowMs: number): boolean {
     if (this.#owner.minHits === 1 || slice.life !== 'kept' || slice.waiting.length > 0) return false
     return slice.isSettled && !slice.isRefused(Number.POSITIVE_INFINITY, nowMs)
   }
 
-  /** #serve hands out what came. What cannot be served is refused, unless the lender has more. */
+  /** Hands out what came. What cannot be served is refused, unless the lender has more. */
   #serve(slice: Slice, { free, holders, retryAfterMs, lentRetryAfterMs }: SliceReply, nowMs: number): void {
     const waiting = slice.waiting
     slice.waiting = []
@@ -377,7 +381,7 @@ export class Slices {
     } else if (!slice.isAsking) this.#goOn(slice, nowMs)
   }
 
-  /** #goOn sends the next request of a slice, if there is a reason. */
+  /** Sends the next request of a slice, if there is a reason. */
   #goOn(slice: Slice, nowMs: number): void {
     if (slice.life === 'gone') return
     if (slice.waiting.length > 0) this.#send(slice, nowMs)

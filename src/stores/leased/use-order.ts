@@ -1,10 +1,10 @@
-/** An Ordered stands in a UseOrder, between the one used before it and the one used after. */
+/** Stands in a UseOrder, between the one used before it and the one used after. */
 export interface Ordered {
   older: this | undefined
   newer: this | undefined
 }
 
-/** A UseOrder knows which of its members was used longest ago. Everything takes the same time, however many there are. */
+/** Knows which of its members was used longest ago. Everything takes the same time, however many there are. */
 export class UseOrder<T extends Ordered> {
   #oldest: T | undefined
   #newest: T | undefined
@@ -13,7 +13,7 @@ export class UseOrder<T extends Ordered> {
     return this.#oldest
   }
 
-  /** use makes one the newest, whether it is a member yet or not. */
+  /** Makes one the newest, whether it is a member yet or not. */
   use(one: T): void {
     if (one === this.#newest) return
     this.remove(one)
@@ -23,7 +23,7 @@ export class UseOrder<T extends Ordered> {
     this.#newest = one
   }
 
-  /** remove takes one out, if it is a member. */
+  /** Takes one out, if it is a member. */
   remove(one: T): void {
     const { older, newer } = one
     if (one === this.#oldest) this.#oldest = newer

@@ -5,9 +5,9 @@ import { KeyedHash } from '../../core/hash.ts'
 const WAYS = 2
 
 /**
- * Visits counts how often keys come within a time, to know who is worth a slice. It is a table of fixed size, 16 bytes a place.
- * A key that finds others in both of its places takes that of the one who came less often. So what it says is too little at times, and
- * never too much: a caller whose place was taken asks the store a few times more.
+ * Counts how often keys come within a time, to know who is worth a slice. It is a table of fixed size, 16 bytes a
+ * place. A key that finds others in both of its places takes that of the one who came less often. So what it says is
+ * too little at times, and never too much: a caller whose place was taken asks the store a few times more.
  */
 export class Visits {
   readonly #hash: KeyedHash
@@ -27,7 +27,7 @@ export class Visits {
     this.#sinceMs = new Float64Array(size)
   }
 
-  /** add counts a visit, and returns how many there were within so many ms of the first one. */
+  /** Counts a visit, and returns how many there were within this many ms of the first one. */
   add(key: string, nowMs: number, withinMs: number): number {
     const known = this.#placeOf(key)
     if (known >= 0 && this.#isFresh(known, nowMs, withinMs)) return ++this.#counts[known]
@@ -38,13 +38,13 @@ export class Visits {
     return 1
   }
 
-  /** forget lets a key begin anew. */
+  /** Restarts the count of a key. */
   forget(key: string): void {
     const at = this.#placeOf(key)
     if (at >= 0) this.#counts[at] = 0
   }
 
-  /** #placeOf returns where a key is, -1 for nowhere. */
+  /** Returns where a key is, -1 for nowhere. */
   #placeOf(key: string): number {
     this.#hash.of(key, 0)
     const first = this.#hash.low & this.#mask
@@ -53,7 +53,9 @@ export class Visits {
     return this.#names[first + 1] === name ? first + 1 : -1
   }
 
-  /** #placeFor returns the place that the key that was hashed last may take: one whose time is over, or that of the lower count. */
+  /**
+   * Returns the place that the key that was hashed last may take: one whose time is over, or that of the lower count.
+   */
   #placeFor(nowMs: number, withinMs: number): number {
     const first = this.#hash.low & this.#mask
     if (!this.#isFresh(first, nowMs, withinMs)) return first

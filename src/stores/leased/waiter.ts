@@ -1,10 +1,10 @@
-/** A Waiter is a cost that a slice did not hold, and that waits for the answer to a request. */
+/** A cost that a slice did not hold, and that waits for the answer to a request. */
 export interface Waiter {
   readonly cost: number
   readonly dueAtMs: number
-  /** It goes on to another holder, who spends it: here it only has to be there. */
+  /** It goes on to another holder that spends it: here it only needs to be available. */
   readonly isForOthers: boolean
-  /** Part of the request under way. */
+  /** Part of the request in flight. */
   isAsked: boolean
   /** Whether it got what it waited for, and undefined until it is known. */
   isServed: boolean | undefined
@@ -27,7 +27,7 @@ export function newWaiter(cost: number, dueAtMs: number, isForOthers: boolean): 
   }
 }
 
-/** answerOf returns what a waiter got, at once if that is known already. It throws if it is known that it will never know. */
+/** Returns what a waiter got, synchronously if that is already known. Throws if it is known to have failed. */
 export function answerOf(waiter: Waiter): boolean | Promise<boolean> {
   if (waiter.fault !== undefined) throw waiter.fault
   if (waiter.isServed !== undefined) return waiter.isServed
@@ -42,7 +42,7 @@ export function settle(waiter: Waiter, isServed: boolean): void {
   waiter.settle(isServed)
 }
 
-/** failAll tells all that wait that no answer comes, and empties the list. */
+/** Fails all waiters, because no answer comes, and empties the list. */
 export function failAll(waiting: Waiter[], fault: unknown): void {
   for (const waiter of waiting.splice(0)) {
     waiter.fault = fault

@@ -3,7 +3,7 @@ import type { Slice } from './slice.ts'
 const SLOTS = 64
 export const TICK_MS = 25
 
-/** A Wheel brings slices up again when they are due, all on one timer. It is exact to a tick. */
+/** Brings slices up again when they are due, all on one timer. It is exact to a tick. */
 export class Wheel {
   readonly #slots: Slice[][] = Array.from({ length: SLOTS }, () => [])
   #tick: number
@@ -12,13 +12,13 @@ export class Wheel {
     this.#tick = Math.floor(nowMs / TICK_MS)
   }
 
-  /** add brings a slice up once, not before its time, and not later than a turn of the wheel. */
+  /** Brings a slice up once, not before its time, and not later than a turn of the wheel. */
   add(slice: Slice, afterMs: number, nowMs: number): void {
     const ticks = Math.min(Math.max(1, Math.ceil(afterMs / TICK_MS)), SLOTS - 1)
     this.#slots[(Math.floor(nowMs / TICK_MS) + ticks) % SLOTS].push(slice)
   }
 
-  /** due yields the slices whose time has come. */
+  /** Yields the slices whose time has come. */
   *due(nowMs: number): Generator<Slice> {
     const tick = Math.floor(nowMs / TICK_MS)
     // After a pause longer than a turn, every slot is due once.

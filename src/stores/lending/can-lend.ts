@@ -6,17 +6,17 @@ interface MayLend {
   readonly canLend: boolean
 }
 
-/** canLend says whether a store lends slices of its counters. A leased store does when its parent does. */
+/** Returns whether a store lends slices of its counters. A leased store does when its parent does. */
 export function canLend(store: Store & Partial<Lender & MayLend>): store is LendingStore {
   return typeof store.exchange === 'function' && store.canLend !== false
 }
 
-/** lenderOf returns the store as a lender, or NO_LENDER where it cannot lend. */
+/** Returns the store as a lender, or NO_LENDER where it cannot lend. */
 export function lenderOf(store: Store): Lender {
   return canLend(store) ? store : NO_LENDER
 }
 
-/** NO_LENDER stands in for a lender where there is none. It lends nothing, and no notice ever arrives. */
+/** Stands in for a lender where there is none. It lends nothing, and no notice ever arrives. */
 export const NO_LENDER: Lender = {
   exchange() {
     throw new StoreFault('unavailable', 'store', 'the store cannot lend')

@@ -2,7 +2,7 @@ import type { Limit } from '../../core/limit.ts'
 
 const FORCED = new WeakMap<Limit, Limit>()
 
-/** forcedLimit returns the same limit for charges of what was admitted already: what does not fit counts all the same. */
+/** Returns the same limit for charges of what was admitted already: what does not fit counts all the same. */
 export function forcedLimit(limit: Limit): Limit {
   if (limit.countDenied) return limit
   const known = FORCED.get(limit)

@@ -1,6 +1,6 @@
 import type { Notice, NoticeListener } from '../../engine/ports.ts'
 
-/** NoticeBoard passes notices on to those who listen in this process. */
+/** Forwards notices to the listeners in this process. */
 export class NoticeBoard {
   readonly #listeners = new Set<NoticeListener>()
   #isConnected: boolean

@@ -1,10 +1,10 @@
 import type { SliceReply, SliceRequest } from '../../engine/ports.ts'
 
-/** A BookedCounter is the counter whose budget is lent. */
+/** The counter whose budget is lent. */
 export interface BookedCounter {
-  /** look tells what the algorithm says to a cost at a time. Nothing is charged. */
+  /** Returns what the algorithm answers to a cost at a time. Nothing is charged. */
   look(cost: number, nowMs: number): CounterLook
-  /** charge charges a cost at a time, whether it fits or not. */
+  /** Charges a cost at a time, whether it fits or not. */
   charge(cost: number, nowMs: number): void
 }
 
@@ -21,17 +21,17 @@ interface Holding {
   expiresAtMs: number
 }
 
-/** What is lent in advance is at most this part of what is left, divided by the number of holders. */
+/** What is lent in advance is at most this part of the remaining budget, divided by the number of holders. */
 const AHEAD_SHARE = 4
 
 /**
- * A SliceBook knows who holds how much of one counter's budget. At any time the counter has room for all that is out.
- * What holders spend before they tell could therefore be charged at that very time, and what they tell is charged later
- * than it was spent, never earlier: no window holds more than the algorithm admits, whichever it is.
+ * Records which holder has how much of one counter's budget. At any time the counter has room for all that is lent. So
+ * what holders spend before they report it could have been charged at that moment, and what they report is charged
+ * later than it was spent, never earlier: no window holds more than the algorithm admits, for every algorithm.
  *
- * A holder spends for leaseMs after it asked. The book waits twice as long, from when it was asked, so that clocks may run
- * apart, or the book's be set forward, by up to a lease. Then it charges all that was not accounted for, at the moment
- * it ran out.
+ * A holder spends for leaseMs after it asked. The book waits twice as long, from when it was asked, so that clocks may
+ * differ, or the book's be set forward, by up to a lease. Then it charges everything unaccounted for, at the moment it
+ * ran out.
  */
 export class SliceBook {
   readonly #holdings = new Map<string, Holding>()
@@ -48,7 +48,7 @@ export class SliceBook {
     return this.#holdings.size === 0
   }
 
-  /** settle charges what ran out by nowMs. */
+  /** Charges what ran out by nowMs. */
   settle(nowMs: number, counter: BookedCounter): void {
     const touchedMs = this.#touchedMs
     this.#touchedMs = nowMs
@@ -66,7 +66,7 @@ export class SliceBook {
     }
   }
 
-  /** outAt is all that is out at a time, after charging the counter for what ran out by then. */
+  /** Returns all that is out at a time, after charging the counter for what ran out by then. */
   outAt(nowMs: number, counter: BookedCounter): number {
     if (this.#out > 0 && this.#isDue(nowMs)) this.settle(nowMs, counter)
     return this.#out
@@ -78,24 +78,24 @@ export class SliceBook {
     return false
   }
 
-  /** forget drops everything without a charge: the lender of this node accounts for what is out. */
+  /** Drops everything without a charge: the lender of this node accounts for what is out. */
   forget(): void {
     this.#holdings.clear()
     this.#out = 0
   }
 
-  /** exchange takes a holder's account, and lends. */
+  /** Takes a holder's account, and lends. */
   exchange(request: SliceRequest, nowMs: number, counter: BookedCounter): SliceReply {
     this.settle(nowMs, counter)
     const { holder, sequence, spent } = request
     const known = this.#holdings.get(holder)
     if (known !== undefined && sequence <= known.sequence) return this.#reply(request, nowMs, counter, true)
-    const told = spent - (known?.spent ?? request.confirmed)
-    if (told > 0) counter.charge(told, nowMs)
+    const newlySpent = spent - (known?.spent ?? request.confirmed)
+    if (newlySpent > 0) counter.charge(newlySpent, nowMs)
     this.#out -= known?.held ?? 0
     const free = Math.max(0, counter.look(0, nowMs).remaining - this.#out)
     // A holder keeps no more than is known to be held. A holder that the book has forgotten keeps no more than there is.
-    const keep = Math.min(request.keep, known === undefined ? free : Math.max(0, known.held - told))
+    const keep = Math.min(request.keep, known === undefined ? free : Math.max(0, known.held - newlySpent))
     const held = keep + this.#granted(request, keep, free - keep)
     this.#out += held
     this.#holdings.set(holder, { sequence, spent, held, expiresAtMs: nowMs + 2 * request.leaseMs })
@@ -118,7 +118,7 @@ export class SliceBook {
   #reply({ holder, cost, leaseMs }: SliceRequest, nowMs: number, counter: BookedCounter, isStale: boolean): SliceReply {
     const { remaining } = counter.look(0, nowMs)
     const free = Math.max(0, remaining - this.#out)
-    // What is out is told as if it were spent: else a budget that is lent as a whole would seem unused.
+    // What is lent is reported as if it were spent; otherwise a budget that is lent as a whole would seem unused.
     const { resetAfterMs } = counter.look(Math.min(this.#out, remaining), nowMs)
     const isShort = free < cost
     return {

@@ -8,10 +8,10 @@ interface Kept {
   readonly counter: BookedCounter
 }
 
-/** How many books are looked at with each exchange: more than one, so that those that have ended do not pile up. */
+/** How many books are checked with each exchange: more than one, so that ended books do not pile up. */
 const LOOKED_AT = 2
 
-/** SliceBooks keeps the books of many counters, and closes those that have no holders any more. */
+/** Keeps the books of many counters, and closes those without holders. */
 export class SliceBooks {
   /** The one that was looked at longest ago comes first. */
   readonly #kept = new Map<string, Kept>()
@@ -31,12 +31,12 @@ export class SliceBooks {
     return reply
   }
 
-  /** forget closes the book of a counter without charging what is out. */
+  /** Closes the book of a counter without charging what is out. */
   forget(stored: string): void {
     this.#kept.delete(stored)
   }
 
-  /** outOf returns what is out of a counter, after charging it for what ran out. */
+  /** Returns what is out of a counter, after charging it for what ran out. */
   outOf(key: string, limit: Limit, nowMs: number): number {
     const kept = this.#kept.get(storedKey(key, limit))
     return kept === undefined ? 0 : kept.book.outAt(nowMs, kept.counter)

@@ -15,12 +15,12 @@ export class Entries {
   #freed = NONE
   #freedCount = 0
 
-  /** live is how many entries hold a counter. */
+  /** Returns how many entries hold a counter. */
   get live(): number {
     return this.size - this.#freedCount
   }
 
-  /** isPacked says that no entry is free: the next one has to be made. */
+  /** Whether no entry is free, so that the next one must be created. */
   get isPacked(): boolean {
     return this.#freed === NONE
   }
@@ -29,7 +29,7 @@ export class Entries {
     return this.chunks.reduce((sum, chunk) => sum + chunk.words.byteLength, 0)
   }
 
-  /** takeFreed returns the id of an entry that was freed, or NONE. */
+  /** Returns the id of an entry that was freed, or NONE. */
   takeFreed(): number {
     const id = this.#freed
     if (id === NONE) return NONE
@@ -38,7 +38,7 @@ export class Entries {
     return id
   }
 
-  /** append makes an entry. */
+  /** Makes an entry. */
   append(): number {
     const id = this.size++
     if (id >>> CHUNK_BITS === this.chunks.length) this.chunks.push(new Chunk(id === 0 ? FIRST_CHUNK : CHUNK))
@@ -68,7 +68,7 @@ export class Entries {
     words[((id & CHUNK_MASK) << 3) + 1] = high
   }
 
-  /** expiry returns the moment from which the entry is worth nothing, with the standing as a fraction. */
+  /** Returns the moment from which the entry is worth nothing, with the standing as a fraction. */
   expiry(id: number): number {
     return this.chunks[id >>> CHUNK_BITS].numbers[((id & CHUNK_MASK) << 2) + 3]
   }
@@ -99,8 +99,9 @@ export class Chunk {
 }
 
 /**
- * A Standing says which entries are forgotten first when room is short: the lower ones. It is kept in the
- * eighths of a millisecond of an expiry, and is a small integer, or else every decision would allocate a number. Between Open and Spent are those that have used some of their budget, see openStanding.
+ * Determines which entries are forgotten first when room is short: the lower ones. It is kept in the eighths of a
+ * millisecond of an expiry, as a small integer: otherwise every decision would allocate a number. Between Open and
+ * Spent are entries that have used some of their budget, see openStanding.
  */
 export const Standing = {
   /** Has used next to nothing. */
@@ -112,7 +113,7 @@ export const Standing = {
 } as const
 export type Standing = number
 
-/** openStanding returns the standing of an entry with budget left: what is given away by forgetting it, in sixths. */
+/** Returns the standing of an entry with budget left: what is given away by forgetting it, in sixths. */
 export function openStanding(remaining: number, capacity: number): Standing {
   return ((6 * (capacity - remaining)) / capacity) | 0
 }

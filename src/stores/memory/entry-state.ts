@@ -2,7 +2,7 @@ import type { Outcome } from '../../core/algorithms/outcome.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Chunk } from './entries.ts'
 
-/** evaluateEntry evaluates a counter of numbers, which starts at number `base` of its chunk. writeEntry keeps the result. */
+/** Evaluates a counter of numbers, which starts at number `base` of its chunk. writeEntry keeps the result. */
 export function evaluateEntry(
   { numbers, words }: Chunk,
   base: number,

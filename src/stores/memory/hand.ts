@@ -6,7 +6,7 @@ export const MAX_LOOKED_AT = 64
 /** More than any expiry: standings weigh first. */
 const PER_STANDING = 2 ** 47
 
-/** A Hand circles over the entries, a few at a time, and finds those that can go. */
+/** Circles over the entries, a few at a time, and finds those that can be evicted. */
 export class Hand {
   readonly #entries: Entries
   #at = 0
@@ -20,15 +20,15 @@ export class Hand {
     if (this.#at >= this.#entries.size) this.#at = 0
   }
 
-  /** under returns the entry that is `offset` after the hand. */
+  /** Returns the entry that is `offset` after the hand. */
   under(offset: number): number {
     return (this.#at + offset) % this.#entries.size
   }
 
   /**
-   * placeToVacate returns the entry, of the next few under the hand, whose loss matters least: an expired one, else the
-   * one that has used the least of its budget, and of several such the one that is whole again soonest. What is used weighs
-   * first, or else a flood on a long window would buy fresh budgets on a short one. It looks at more only while all it meets
+   * Returns the entry, of the next few under the hand, whose loss matters least: an expired one, else the one that has
+   * used the least of its budget, and of several such the one that is whole again soonest. What is used weighs first,
+   * or else a flood on a long window would buy fresh budgets on a short one. It looks at more only while all it meets
    * are being refused, and returns NONE when that goes on.
    */
   placeToVacate(nowMs: number): number {

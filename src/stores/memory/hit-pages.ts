@@ -7,13 +7,13 @@ const RECORDS = 3
 const CHUNK_PAGES = 1024
 
 /**
- * HitPages keeps the records of logs, in pages of 64 bytes: the number of the next page, and three records of a time
- * and a value. The value of a hit record is its number of hits; the value of a permit's record is its id. `open`
- * points the cursor at an entry's log; the HitLog it then is serves the algorithms, `apply` makes their changes.
+ * Keeps the records of logs, in pages of 64 bytes: the number of the next page, and three records of a time and a
+ * value. The value of a hit record is its number of hits; the value of a permit's record is its id. `open` points the
+ * cursor at an entry's log; the HitLog it then is serves the algorithms, `apply` makes their changes.
  *
- * Pages are bounded. When they run out, a log that has one already adds new hits to its newest record instead: older
+ * Pages are bounded. When they run out, a log that already has one adds new hits to its newest record instead: older
  * hits then leave later than they should, which errs on the strict side and needs no room. Permits cannot share a
- * record, because each is released by itself: what is really held always has room.
+ * record, because each is released separately: permits in use always have room.
  */
 export class HitPages implements HitLog {
   readonly #entries: Entries
@@ -44,14 +44,14 @@ export class HitPages implements HitLog {
     return this.#made - 1 - this.#freedCount
   }
 
-  /** open points the cursor at the log of an entry, or at an empty log for NONE. */
+  /** Points the cursor at the log of an entry, or at an empty log for NONE. */
   open(id: number, holders: boolean): void {
     this.#words = id < 0 ? NO_WORDS : this.#entries.chunks[id >>> CHUNK_BITS].words
     this.#base = id < 0 ? 0 : ((id & CHUNK_MASK) << 3) + 2
     this.#holders = holders
   }
 
-  /** clear makes the log empty without giving pages back: the first thing to do with a new entry. */
+  /** Makes the log empty without giving pages back: the first thing to do with a new entry. */
   clear(): void {
     this.#words.fill(0, this.#base, this.#base + 4)
   }
@@ -122,7 +122,7 @@ export class HitPages implements HitLog {
     return this.#chunkOf(this.#page)[this.#at(this.#page) + 2 + 2 * this.#record]
   }
 
-  /** apply makes the changes of an Outcome: drop, move back, pop, push. `permit` is the value of a permit's records. */
+  /** Makes the changes of an Outcome: drop, move back, pop, push. `permit` is the value of a permit's records. */
   apply(out: Outcome, permit: number): void {
     for (let i = 0; i < out.dropOldest; i++) this.#dropOldest()
     if (this.#records > 0 && this.newestMs > out.latestMs) this.#moveBack(out.latestMs)
@@ -131,7 +131,7 @@ export class HitPages implements HitLog {
     else if (out.push > 0) this.#pushHits(out.latestMs, out.push)
   }
 
-  /** release removes every record of an id. It keeps the order of the others. */
+  /** Removes every record of an id. It keeps the order of the others. */
   release(permit: number): boolean {
     const kept: [timeMs: number, permit: number][] = []
     const before = this.#records
@@ -144,8 +144,8 @@ export class HitPages implements HitLog {
   }
 
   /**
-   * renew moves the records of some permits to now, and returns how many it found of each: those whose time is over are not
-   * found. Where it finds any, records whose time is over go, and those of a clock that was ahead are moved to now.
+   * Moves the records of some permits to now, and returns how many it found of each; expired ones are not found. Where
+   * it finds any, expired records are removed, and those of a clock that was ahead are moved to now.
    */
   renew(isWanted: (permit: number) => boolean, nowMs: number, windowMs: number): ReadonlyMap<number, number> {
     const found = new Map<number, number>()
@@ -164,7 +164,7 @@ export class HitPages implements HitLog {
     return found
   }
 
-  /** take records permits whether there is room for them or not. */
+  /** Records permits whether there is room for them or not. */
   take(permit: number, places: number, nowMs: number): void {
     for (let i = 0; i < places; i++) this.#append(nowMs, permit)
   }
@@ -173,7 +173,7 @@ export class HitPages implements HitLog {
     return this.#records === 0
   }
 
-  /** freeAll gives all pages of the log back. */
+  /** Gives all pages of the log back. */
   freeAll(): void {
     while (this.#records > 0) this.#dropOldest()
   }
@@ -224,7 +224,7 @@ export class HitPages implements HitLog {
     this.#freePage(page)
   }
 
-  /** #popNewest takes up to `max` hits back from the newest record, and returns how many it took. */
+  /** Takes up to `max` hits back from the newest record, and returns how many it took. */
   #popNewest(max: number): number {
     const record = this.#newestRecord
     const page = this.#lastPage

@@ -94,7 +94,7 @@ describe('key index', () => {
     keys.expectAllFound()
   })
 
-  it('tells keys apart whose slots and tags are the same', () => {
+  it('distinguishes keys whose slots and tags are the same', () => {
     const keys = new IndexedKeys()
     for (let high = -300; high < 300; high++) keys.add(hashAt(500, 9), high)
     keys.expectAllFound()
@@ -104,7 +104,7 @@ describe('key index', () => {
     expect(keys.index.find(hashAt(500, 9), 300)).toBe(NONE)
   })
 
-  it('tells keys apart that differ only in the bits which an id covers', () => {
+  it('distinguishes keys that differ only in the bits which an id covers', () => {
     const keys = new IndexedKeys()
     const lows = Array.from({ length: 18 }, (_, bit) => 1 << (10 + bit))
     for (const low of [0, ...lows]) keys.add(low, 77)

@@ -6,11 +6,11 @@ const SLOT_MASK = SLOTS - 1
 const MAX_USED = Math.floor(SLOTS * 0.8)
 
 /**
- * KeyIndex finds the entry of a hash. It is an extendible hash table: a directory, indexed by the hash's highest bits,
- * of segments of 1,024 slots. A segment that fills up is split in two, and the directory doubles when it has to: the
- * most that one new key can set off, however many there are, is moving 819 slots, where doubling one table would move a
- * million. A slot is one word: the entry's id, and as many of the hash's bits as fit beside it, so that hardly any entry
- * but the right one is ever read.
+ * Finds the entry of a hash. An extendible hash table: a directory, indexed by the hash's highest bits, of segments of
+ * 1,024 slots. A segment that fills up is split in two, and the directory doubles when needed: the most work that one
+ * new key can cause, however many there are, is moving 819 slots, where doubling one table would move a million. A slot
+ * is one word: the entry's id, and as many of the hash's bits as fit, so that hardly any entry but the right one is
+ * ever read.
  */
 export class KeyIndex {
   readonly #entries: Entries
@@ -35,7 +35,7 @@ export class KeyIndex {
     return new Set(this.#directory).size * SLOTS * 4
   }
 
-  /** find returns the entry's id, or NONE. */
+  /** Returns the entry's id, or NONE. */
   find(low: number, high: number): number {
     const slots = this.#slots[high >>> (32 - this.#depth)]
     const chunks = this.#entries.chunks
@@ -50,7 +50,7 @@ export class KeyIndex {
     }
   }
 
-  /** add puts an entry in. Its key must be set, and not be in yet. */
+  /** Puts an entry in. Its key must be set, and not be in yet. */
   add(id: number): void {
     const [low, high] = [this.#entries.low(id), this.#entries.high(id)]
     let segment = this.#directory[high >>> (32 - this.#depth)]
@@ -61,7 +61,7 @@ export class KeyIndex {
     segment.put(low, ((id + 1) & this.#idMask) | (low & this.#tagMask))
   }
 
-  /** remove takes an entry out, and closes the gap, so that searches never pass over removed slots. */
+  /** Takes an entry out, and closes the gap, so that searches never pass over removed slots. */
   remove(id: number): void {
     const [low, high] = [this.#entries.low(id), this.#entries.high(id)]
     const segment = this.#directory[high >>> (32 - this.#depth)]

@@ -40,7 +40,7 @@ function charge(key: string, limit: Limit, cost: number): Charge {
 }
 
 describe('memory under a flood of keys', () => {
-  it('holds maxKeys counters at the most, and no more bytes after 100,000 keys than after 5,000', () => {
+  it('holds at most maxKeys counters, and no more bytes after 100,000 keys than after 5,000', () => {
     const { store, use, clock } = bounded(1_000)
     let early = 0
     for (let i = 0; i < 100_000; i++) {
@@ -218,7 +218,7 @@ describe('counters that newcomers share while every key is being refused', () =>
     expect(store.stats.evicted).toBe(0)
   })
 
-  it('are an eighth of maxKeys and 65,536 at the most, whatever newcomers do', () => {
+  it('are an eighth of maxKeys at most and 65,536, whatever newcomers do', () => {
     const { store, allows } = full(2_048, window)
     for (let count = 5; count < 30; count++) {
       const limit = compileLimit({ limit: count, window: '1m' })
@@ -251,7 +251,7 @@ describe('counters that newcomers share while every key is being refused', () =>
     expect(admitted).toBeLessThanOrEqual(10)
   })
 
-  it('gives newcomers counters of their own again, once there is room', () => {
+  it('gives new keys their own counters again, once there is room', () => {
     const { store, clock, allows } = full(2, window)
     for (let i = 0; i < 1_000; i++) allows(`new:${i}`, window)
     expect(allows('new:0', window)).toBe(false)
@@ -261,7 +261,7 @@ describe('counters that newcomers share while every key is being refused', () =>
     for (let i = 0; i < 100; i++) expect(allows(`new:${i}`, window, 5)).toBe(true)
   })
 
-  it('finds room after a reset, with shared counters beside it', () => {
+  it('finds room after a reset, with shared counters in use', () => {
     const { store, allows } = full(1, window)
     allows('shares', window)
     store.reset('refused:0', window)
@@ -277,7 +277,7 @@ describe('counters that newcomers share while every key is being refused', () =>
     expect(remaining('new', places)).toBe(5)
   })
 
-  it('releases it also when the key has a counter of its own by then', () => {
+  it('releases it also when the key has its own counter by then', () => {
     const { store, use, remaining } = full(2, places)
     const shared = use('new', places, 5).permits!
     store.reset('refused:0', places)

@@ -35,13 +35,13 @@ describe('memory store', () => {
     }
   })
 
-  it('tells neither what it holds nor where from one store to the next', () => {
+  it('reveals neither what it holds nor where from one store to the next', () => {
     const [one, two] = [new MemoryStore(), new MemoryStore()]
     one.decideOne('k', limit, 10)
     expect(two.decideOne('k', limit, 0).remaining).toBe(10)
   })
 
-  it('keeps its books in order on a clock that tells fractions of a millisecond', () => {
+  it('keeps its books in order on a clock that has fractions of a millisecond', () => {
     let nowMs = 0.875
     const store = new MemoryStore({ maxKeys: 4, clock: { nowMs: () => nowMs } })
     const log = compileLimit({ algorithm: 'sliding_log', limit: 3, window: 10 })

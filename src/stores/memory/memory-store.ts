@@ -48,13 +48,13 @@ import { HitPages } from './hit-pages.ts'
 import { KeyIndex } from './key-index.ts'
 
 export interface MemoryStoreOptions {
-  /** How many counters are kept at the most; about 41 bytes each. Default: 1,000,000. */
+  /** The maximum number of counters to keep; about 41 bytes each. Default: 1,000,000. */
   readonly maxKeys?: number
   /** Default: the system's clock, made steady. */
   readonly clock?: Clock
 }
 
-/** MemoryStats says what a memory store holds and what it had to do to stay within its bounds. */
+/** Says what a memory store holds and what it had to do to stay within its bounds. */
 export interface MemoryStats {
   readonly keys: number
   readonly bytes: number
@@ -74,16 +74,18 @@ const MAX_SHARED = SHARED_COUNTERS * 1024
 const MAX_KEYS_TO_WIDE = 8
 
 /**
- * MemoryStore keeps counters in flat typed arrays behind a keyed hash: no object, no timer and no promise for a key.
- * It never holds more than maxKeys counters. Each new key looks at a few entries and takes the place of one that has
- * expired; at maxKeys, of the one that has used the least. A key that is being refused is never forgotten: while all are, new
- * keys share counters, which come on top of maxKeys (an eighth of it, then 64 for each limit, 65,536 at the most).
+ * Keeps counters in flat typed arrays behind a keyed hash: no object, timer or promise per key. Never holds more than
+ * maxKeys counters. Each new key looks at a few entries and takes the place of one that has expired; at maxKeys, of the
+ * one that has used the least. A key that is being refused is never forgotten: while all are, new keys share counters,
+ * which are kept in addition to maxKeys (an eighth of it, then 64 for each limit, at most 65,536).
  */
 export class MemoryStore implements SyncStore, LendingStore {
   readonly #clock: Clock
   readonly #maxKeys: number
   readonly #maxEntries: number
-  /** How many counters newcomers share while there is room for so many; 0 where that is no more than SHARED_COUNTERS. */
+  /**
+   * How many counters new keys share while there is room for that many; 0 where that is no more than SHARED_COUNTERS.
+   */
   readonly #wide: number
   readonly #hash: KeyedHash
   readonly #entries = new Entries()
@@ -161,7 +163,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     return results.list
   }
 
-  /** reset forgets a counter, and what was lent of it. */
+  /** Forgets a counter, and what was lent of it. */
   reset(key: string, limit: Pick<Limit, 'shape' | 'space'>): void {
     this.#books.forget(storedKey(key, limit))
     this.#forgetKey(key, limit)
@@ -192,7 +194,7 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   close(): void {}
 
-  /** #booked is a counter as its slice book sees it. */
+  /** Returns a counter as its slice book sees it. */
   #booked({ key, limit }: SliceRequest): BookedCounter {
     return {
       look: (cost, nowMs) => {
@@ -206,7 +208,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  /** #decideGroup looks at every charge first, and charges those that fit only when the group is not refused. */
+  /** Looks at every charge first, and charges those that fit only if the group is not refused. */
   #decideGroup(charges: readonly Charge[], permit: number): Verdict[] {
     const nowMs = this.#clock.nowMs()
     const verdicts = new Array<Verdict>(charges.length)
@@ -219,7 +221,7 @@ export class MemoryStore implements SyncStore, LendingStore {
       this.#hashes[2 * i + 1] = this.#hash.high
       this.#chargeHashed(limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
       verdicts[i] = debit === true ? debitedOf(this.#out, limit) : verdictOf(this.#out, limit)
-      if (lent > 0) verdicts[i] = this.#beside(lent, limit, nowMs, costUpTo(charges, verdicts, i), verdicts[i])
+      if (lent > 0) verdicts[i] = this.#withLent(lent, limit, nowMs, costUpTo(charges, verdicts, i), verdicts[i])
     }
     const refused = isRefused(charges, verdicts)
     for (let i = 0; i < charges.length; i++) {
@@ -247,14 +249,14 @@ export class MemoryStore implements SyncStore, LendingStore {
     return verdicts
   }
 
-  /** #lentOf returns what is out of a charge's counter: it counts as spent. It moves the hash. */
+  /** Returns what is out of a charge's counter: it counts as spent. It moves the hash. */
   #lentOf(charge: Charge, nowMs: number): number {
     if (this.#books.size === 0 || !mayBeLent(charge)) return 0
     return this.#books.outOf(charge.key, charge.limit, nowMs)
   }
 
-  /** #beside is the verdict on a cost as if what is lent were spent, of the key that was hashed last. */
-  #beside(lent: number, limit: Limit, nowMs: number, cost: number, alone: Verdict): Verdict {
+  /** Returns the verdict on a cost as if what is lent were spent, for the key that was hashed last. */
+  #withLent(lent: number, limit: Limit, nowMs: number, cost: number, alone: Verdict): Verdict {
     if (!alone.allowed) return { ...alone, remaining: Math.max(0, alone.remaining - lent) }
     if (cost + lent > limit.capacity) return lentVerdict(limit.max, alone.resetAfterMs, 1)
     this.#chargeHashed(limit, nowMs, cost + lent, LOOK)
@@ -265,22 +267,22 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * #charge evaluates one charge into #out. With LOOK nothing is kept; otherwise the next state is, and `mode` is the
-   * id of the permits that it takes.
+   * Evaluates one charge into #out. With LOOK nothing is kept; otherwise the next state is, and `mode` is the id of the
+   * permits that it takes.
    */
   #charge(key: string, limit: Limit, nowMs: number, cost: number, mode: number): void {
     this.#hash.of(key, limit.space)
     this.#chargeHashed(limit, nowMs, cost, mode)
   }
 
-  /** #chargeHashed is #charge for the key that was hashed last. */
+  /** Like #charge for the key that was hashed last. */
   #chargeHashed(limit: Limit, nowMs: number, cost: number, mode: number): void {
     const id = this.#find()
     if (id !== NONE && !limit.isLog && mode !== LOOK) this.#chargeNumbers(id, limit, nowMs, cost)
     else this.#chargeAny(id, limit, nowMs, cost, mode)
   }
 
-  /** #chargeNumbers is #chargeAny for the common case, a counter of numbers that exists: 8 ns of 150 less. */
+  /** Like #chargeAny for the common case, a counter of numbers that exists: 8 ns of 150 less. */
   #chargeNumbers(id: number, limit: Limit, nowMs: number, cost: number): void {
     const out = this.#out
     const chunk = this.#entries.chunks[id >>> CHUNK_BITS]
@@ -292,7 +294,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     } else this.#forget(id)
   }
 
-  /** #chargeAny charges the counter found, or a new one, or, when there is no room for that, one that is shared. */
+  /** Charges the counter found, or a new one, or, when there is no room for that, one that is shared. */
   #chargeAny(found: number, limit: Limit, nowMs: number, cost: number, mode: number): void {
     let id = found
     let place = NONE
@@ -314,7 +316,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     } else if (id !== NONE) this.#forget(id)
   }
 
-  /** #passBy moves the hand past a run of refused keys, so that the next new key looks elsewhere. */
+  /** Moves the hand past a run of refused keys, so that the next new key looks elsewhere. */
   #passBy(): void {
     this.#shared++
     this.#hand.turn(MAX_LOOKED_AT)
@@ -347,7 +349,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  /** #standingNow returns the standing of the entry after #out. An impossible cost that is not charged does not change it. */
+  /** Returns the standing of the entry after #out. An impossible cost that is not charged does not change it. */
   #standingNow(id: number, limit: Limit): Standing {
     const out = this.#out
     if (out.impossible && !limit.countDenied) return standingOf(this.#entries.expiry(id))
@@ -355,7 +357,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     return out.remaining > 0 ? openStanding(out.remaining, limit.capacity) : Standing.Spent
   }
 
-  /** #write keeps the next state of #out, and the entry's standing. */
+  /** Keeps the next state of #out, and the entry's standing. */
   #write(id: number, limit: Limit, permit: number, standing: Standing): void {
     const out = this.#out
     if (limit.isLog) {
@@ -366,7 +368,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     this.#entries.setExpiry(id, out.expiresAtMs, standing, limit.isLog)
   }
 
-  /** #add makes an entry for the hashed key, in the place given, or in any that is free. */
+  /** Makes an entry for the hashed key, in the place given, or in any that is free. */
   #add(place: number, limit: Limit, nowMs: number): number {
     if (place !== NONE) this.#vacate(place, nowMs)
     const id = this.#freePlace(nowMs)
@@ -380,8 +382,8 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * #releaseIn gives permits back, and says whether they were held here. The entry keeps its standing: a caller that was
-   * refused may still be, if the limit was lowered.
+   * Gives permits back, and says whether they were held here. The entry keeps its standing: a caller that was refused
+   * may still be, if the limit was lowered.
    */
   #releaseIn(id: number, permits: HeldPermits): boolean {
     if (id === NONE) return false
@@ -391,7 +393,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     return true
   }
 
-  /** #renewIn renews permits of one counter. What is held counts before what is taken again. */
+  /** Renews permits of one counter. What is held counts before what is taken again. */
   #renewIn({ key, limit, wanted }: CounterRenewals, nowMs: number, results: RenewalResults): void {
     const missing = new Map(wanted)
     this.#hash.of(key, limit.space)
@@ -406,7 +408,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  /** #renewAt renews what an entry has of some permits, and takes them off the list. */
+  /** Renews what an entry has of some permits, and takes them off the list. */
   #renewAt(id: number, limit: Limit, nowMs: number, missing: Map<number | string, WantedRenewal>): void {
     if (id === NONE) return
     this.#pages.open(id, true)
@@ -416,7 +418,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     this.#entries.setExpiry(id, nowMs + limit.windowMs, standingOf(this.#entries.expiry(id)), true)
   }
 
-  /** #takeAgain takes places whose time was over, and says whether there was room. They are taken in any case. */
+  /** Takes places whose time was over, and says whether there was room. They are taken in any case. */
   #takeAgain(key: string, limit: Limit, nowMs: number, { id: permit, places }: WantedRenewal): boolean {
     this.#charge(key, limit, nowMs, places, permit as number)
     if (this.#out.allowed) return true
@@ -448,8 +450,8 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * #sweep frees those of the next two entries under the hand that have expired. Two for each one that is made: so the
-   * store holds about twice the keys that are live, however many come and go.
+   * Frees those of the next two entries under the hand that have expired. Two for each new entry, so the store holds
+   * about twice the keys that are live, however many come and go.
    */
   #sweep(nowMs: number): void {
     for (let i = 0; i < 2 && i < this.#entries.size; i++) {
@@ -467,10 +469,10 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * #findShared points the hash at the counter that new keys share while every counter looked at is being refused.
-   * Those of one limit may take many, as long as the rest have enough: the more there are, the fewer share one.
-   * One may be refused because of another; the alternative, deciding without remembering, would give a caller that fills
-   * the store with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
+   * Points the hash at the counter that new keys share while every counter looked at is being refused. Those of one
+   * limit may take many, as long as the rest have enough: the more there are, the fewer keys share one. A key may be
+   * refused because of another; the alternative, deciding without remembering, would give a caller that fills the store
+   * with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
    */
   #findShared(limit: Limit): number {
     const own = this.#hash.low
@@ -481,7 +483,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     return this.#findAmong(SHARED_COUNTERS, own, limit)
   }
 
-  /** #findAmong points the hash at one of so many counters of a limit, the one that the hash of a key chooses. */
+  /** Points the hash at one of a limit's shared counters, chosen by the hash of a key. */
   #findAmong(counters: number, hash: number, limit: Limit): number {
     this.#hash.of(`${hash & (counters - 1)} ${limit.max} ${counters}`, limit.space, SHARED)
     return this.#find()
@@ -489,8 +491,8 @@ export class MemoryStore implements SyncStore, LendingStore {
 }
 
 /**
- * costUpTo adds up what the group asks of charge i's counter: a counter named twice is charged twice. Charges before it
- * that do not fit by themselves take nothing, and do not count.
+ * Adds up what the group asks of charge i's counter: a counter named twice is charged twice. Earlier charges that do
+ * not fit take nothing, and do not count.
  */
 function costUpTo(charges: readonly Charge[], verdicts: readonly Verdict[], i: number): number {
   const { key, limit } = charges[i]
@@ -507,7 +509,7 @@ function costUpTo(charges: readonly Charge[], verdicts: readonly Verdict[], i: n
 const LOOK = -1
 const CHARGE = 0
 
-/** modeOf says what a charge does: a cost of 0 looks, and only an acquire takes permits. */
+/** Returns what a charge does: a cost of 0 looks, and only an acquire takes permits. */
 function modeOf(limit: Limit, cost: number, permit: number): number {
   if (holdsPermits(limit)) return cost > 0 ? permit : LOOK
   return cost === 0 ? LOOK : CHARGE

@@ -2,7 +2,7 @@ import type { Verdict } from '../../core/decision.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { Acquired, Charge, HeldPermits, MaybePromise, Renewal, Store } from '../../engine/ports.ts'
 
-/** LazyStore is a store that is still being loaded: calls wait for it, and go straight to it from then on. */
+/** A store that is still being loaded: calls wait for it, and go straight to it from then on. */
 export class LazyStore implements Store {
   #store: Store | undefined
   readonly #loading: Promise<Store>
@@ -13,7 +13,7 @@ export class LazyStore implements Store {
       (store) => {
         this.#store = store
       },
-      // Every call that waits for it is told.
+      // Every call that waits for it receives the error.
       () => {},
     )
   }

@@ -1,13 +1,13 @@
 import { LeasedStore } from '../leased/leased-store.ts'
 import { RedisStore, type RedisStoreOptions } from '../redis/redis-store.ts'
 
-/** An OpenRedis is Redis behind slices, and without them. */
+/** Redis behind slices, and without them. */
 export interface OpenRedis {
   readonly store: LeasedStore
   readonly redis: RedisStore
 }
 
-/** openRedis opens counters in Redis. It is loaded when the first store asks for it. */
+/** Opens counters in Redis. It is loaded when the first store asks for it. */
 export function openRedis(options: RedisStoreOptions): OpenRedis {
   const redis = new RedisStore(options)
   const { timeoutMs } = options

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/clock.ts'
+import { KeyEncoder } from '../../core/key-encoder.ts'
 import { checkCompact, type KeyForm } from '../../core/key-form.ts'
 import { checkKeyPrefix } from '../../core/key-prefix.ts'
-import { KeySpeller } from '../../core/key-speller.ts'
 import { FailurePolicy, type FailurePolicyEvents } from '../../engine/failure-policy.ts'
 import { type LimiterParts, randomHash } from '../../engine/limiter.ts'
 import type { Store } from '../../engine/ports.ts'
@@ -15,13 +15,13 @@ import type { RedisStoreOptions } from '../redis/redis-store.ts'
 import { LazyStore } from './lazy-store.ts'
 import type { OpenRedis } from './open-redis.ts'
 
-/** What a store tells: about its connections, its calls, and decisions that were made without it. */
+/** Events of a store: its connections, its calls, and decisions that were made without it. */
 export type StoreEvents = Partial<ConnectionEvents & BatcherEvents & FailurePolicyEvents>
 
 export interface OpenStoreOptions {
   /** Where counters are shared: an address, or a client that is connected already. Default: memory. */
   readonly redis?: string | RedisClient | undefined
-  /** Spells secret values and partitions; the same on every node. */
+  /** Keys the hashes of secret values and partitions; the same on every node. */
   readonly secret?: string | undefined
   /** What keys in Redis begin with; installations with other prefixes share nothing. Default: nothing. */
   readonly keyPrefix?: string | undefined
@@ -33,43 +33,43 @@ export interface OpenStoreOptions {
   readonly sentinelCredentials?: Credentials | undefined
   /** Connections keep the process alive. Default: true. */
   readonly keepAlive?: boolean
-  /** Memory only: how many counters are kept at the most. */
+  /** Memory only: the maximum number of counters to keep. */
   readonly maxKeys?: number | undefined
   /** Memory only. Default: the system's clock. */
   readonly clock?: Clock | undefined
   readonly events?: StoreEvents
 }
 
-/** An OpenStore is where counters live, and what is needed to ask it. */
+/** Where counters live, and what is needed to ask it. */
 export interface OpenStore {
   readonly store: Store
-  /** How keys are spelled for it. */
+  /** How keys are encoded for it. */
   readonly parts: Pick<LimiterParts, 'hash' | 'partitions' | 'keyPrefix'>
-  readonly keys: KeySpeller
-  /** Set for a store in memory, which answers at once. */
+  readonly keys: KeyEncoder
+  /** Set for a store in memory, which is synchronous. */
   readonly memory: MemoryStore | undefined
-  /** Set for Redis: the store without the failure policy, for those who want to see its faults. */
+  /** Set for Redis: the store without the failure policy, for callers that need its faults. */
   readonly redis: (() => Promise<OpenRedis>) | undefined
   /** For people: `in memory`, `in Redis`. */
   readonly name: string
   /**
-   * Resolves when the first attempt to connect has ended, well or not: of a cluster, to each of its masters. At once for a client
-   * that is the app's own.
+   * Resolves when the first attempt to connect has ended, successfully or not: for a cluster, to each of its masters.
+   * Immediately for a client that the app passed.
    */
   readonly ready: Promise<void>
   /**
-   * claim returns the domain of a limit that has no name of its own but one that is spelled from its options: others that are
-   * spelled alike have another, so that they share nothing. It is given back when the store is closed.
+   * Returns the domain of a limit without a name, derived from its options: other limits with the same options get
+   * another, so that they share nothing. It is released when the store is closed.
    */
-  claim(domain: string, spelled: string): string
+  claim(domain: string, encoded: string): string
   /** What it counted, by name. */
   stats(): Readonly<Record<string, number>>
   close(): Promise<void>
 }
 
 /**
- * openStore opens the store that the options name: memory, or Redis behind slices and the failure policy. What is wrong
- * with the options is told at once; the code for Redis is loaded only where it is needed.
+ * Opens the store that the options name: memory, or Redis behind slices and the failure policy. Invalid options throw
+ * immediately; the code for Redis is loaded only where it is needed.
  */
 export function openStore(options: OpenStoreOptions): OpenStore {
   return options.redis === undefined ? openMemory(options) : openShared({ ...options, redis: options.redis })
@@ -81,7 +81,7 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
   return {
     store: memory,
     parts: { hash },
-    keys: new KeySpeller(hash),
+    keys: new KeyEncoder(hash),
     memory,
     redis: undefined,
     name: 'in memory',
@@ -105,7 +105,7 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
     loaded = openRedis(redisOptions(options, place, heard))
     return loaded
   })
-  // Those who ask are told; nobody has to ask.
+  // Callers receive the error with their calls; without calls it must not be unhandled.
   loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
   const hash = sharedHash(secret)
   const local = new MemoryStore()
@@ -117,7 +117,7 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   return {
     store: policy,
     parts: { hash, partitions: PARTITIONS, keyPrefix },
-    keys: new KeySpeller(hash, PARTITIONS, keyPrefix),
+    keys: new KeyEncoder(hash, PARTITIONS, keyPrefix),
     memory: undefined,
     redis: () => loading,
     name: 'in Redis',
@@ -152,8 +152,8 @@ function redisOptions(options: OpenStoreOptions, url: string | RedisClient, even
 }
 
 /**
- * firstAttempt hears of connections, passes it on, and knows when the first attempt to connect has ended: of a cluster, to each
- * server that has keys.
+ * Observes connections, forwards the events, and resolves when the first attempt to connect has ended: for a cluster,
+ * to each server that has keys.
  */
 function firstAttempt(events: StoreEvents): { readonly ready: Promise<void>; readonly heard: StoreEvents } {
   const pending = new Set<string>()

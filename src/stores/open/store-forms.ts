@@ -9,12 +9,12 @@ const REDIS: Form = {
   code: 'REDIS_CLIENT_INVALID',
 }
 
-/** STORE_FORMS are the forms of StoreOptions. */
+/** The forms of StoreOptions. */
 export const STORE_FORMS: FormsOf<StoreOptions> = {
   redis: REDIS,
-  // An empty one is what nobody has set.
+  // An empty one counts as not set.
   secret: { ...TEXT, is: (value) => typeof value === 'string' },
-  // What is not allowed in it is told when the store is opened.
+  // Its characters are checked when the store is opened.
   keyPrefix: { ...TEXT, is: (value) => typeof value === 'string' },
   keys: /* @__PURE__ */ oneOf(...KEY_FORMS),
   redisTimeoutMs: /* @__PURE__ */ whole(1, 60_000),
@@ -23,10 +23,10 @@ export const STORE_FORMS: FormsOf<StoreOptions> = {
   clock: /* @__PURE__ */ has('nowMs'),
 }
 
-/** PREFIX is the form of what keys begin with: of nothing, too. */
+/** The form of what keys begin with: of nothing, too. */
 export const PREFIX = STORE_FORMS.secret
 
-/** HIT_STORE_FORMS are the forms of what stores of hits have besides. */
+/** The forms of what stores of hits have besides. */
 export const HIT_STORE_FORMS = {
   ...STORE_FORMS,
   prefix: PREFIX,
@@ -34,8 +34,8 @@ export const HIT_STORE_FORMS = {
   timeoutMs: /* @__PURE__ */ whole(1, 60_000),
 }
 
-/** OBSERVER is the form of an Observer. */
+/** Returns the form of an Observer. */
 export const OBSERVER = /* @__PURE__ */ has('decided')
 
-/** OBSERVED_FORMS are the forms of who hears of decisions. */
+/** The forms of the observers of decisions. */
 export const OBSERVED_FORMS = { observer: OBSERVER, onDecision: FUNCTION }

@@ -6,14 +6,16 @@ import type { RedisClient } from '../redis/connection/client-connection.ts'
 import { ClaimedNames } from './claimed-names.ts'
 import { type OpenStore, openStore } from './open-store.ts'
 
-/** StoreOptions is what an app says of where its counters live. */
+/** What an app says of where its counters live. */
 export interface StoreOptions {
   /**
    * Where counters are shared: `redis://…`, `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`; or a client of `redis`
    * or `ioredis`. Default: memory.
    */
   readonly redis?: string | RedisClient | undefined
-  /** Spells secret values and partitions; the same on every node. Default: that of the environment, SLUICE_SECRET. */
+  /**
+   * Keys the hashes of secret values and partitions; the same on every node. Default: SLUICE_SECRET of the environment.
+   */
   readonly secret?: string | undefined
   /** How long Redis may take where a limit or a rule does not say, from 1 to 60,000. Default: 5. */
   readonly redisTimeoutMs?: number | undefined
@@ -21,9 +23,9 @@ export interface StoreOptions {
   readonly keyPrefix?: string | undefined
   /** How counters are named in Redis: `'compact'` takes less memory there, and needs a secret. Default: `'readable'`. */
   readonly keys?: KeyForm | undefined
-  /** How many counters are kept in memory at the most; about 41 bytes each. Default: 1,000,000. */
+  /** The maximum number of counters to keep in memory; about 41 bytes each. Default: 1,000,000. */
   readonly maxKeys?: number
-  /** Told what an operator wants to know about Redis, in words. Default: a process warning. */
+  /** Receives lines about Redis for operators. Default: a process warning. */
   readonly log?: (line: string) => void
   /** Memory only, for tests. Default: the system's clock. */
   readonly clock?: Clock
@@ -35,33 +37,33 @@ interface SharedStore {
   users: number
 }
 
-/** Limits of one process on one address, told the same about it, share a connection, and so the batches on it. */
+/** Limits of one process on one address with the same options share a connection, and so its batches. */
 const shared = new Map<string | RedisClient, Map<string, SharedStore>>()
 
 /**
- * openAppStore opens the store that an app names. Limits in memory have one each; those on one Redis share it, and the last
- * one to let go closes the connection. It does not keep the process alive.
+ * Opens the store that an app names. Limits in memory have one each; those on one Redis share it, and the last one to
+ * let go closes the connection. It does not keep the process alive.
  */
 export function openAppStore(options: StoreOptions): OpenStore {
   const { redis, keyPrefix, keys, redisTimeoutMs, maxKeys, clock, log = warn } = options
   if (redisTimeoutMs !== undefined) checkTimeout(redisTimeoutMs)
   if (redis === undefined) return openStore({ maxKeys, clock })
   const secret = options.secret ?? globalThis.process?.env.SLUICE_SECRET ?? ''
-  const told = { secret, keyPrefix, keys, timeoutMs: redisTimeoutMs }
-  const name = JSON.stringify(told)
+  const identity = { secret, keyPrefix, keys, timeoutMs: redisTimeoutMs }
+  const name = JSON.stringify(identity)
   const byName = shared.get(redis) ?? new Map<string, SharedStore>()
   const entry = byName.get(name) ?? {
-    open: openStore({ redis, ...told, keepAlive: false, events: toldOnce(log) }),
+    open: openStore({ redis, ...identity, keepAlive: false, events: loggedOnce(log) }),
     names: new ClaimedNames(),
     users: 0,
   }
   shared.set(redis, byName.set(name, entry))
   entry.users++
   const claims: (() => void)[] = []
-  const claim = (domain: string, spelled: string): string => {
-    const { number, release } = entry.names.claim(`${domain} ${spelled}`)
+  const claim = (domain: string, encoded: string): string => {
+    const { number, release } = entry.names.claim(`${domain} ${encoded}`)
     claims.push(release)
-    if (number === 2) log(alike(spelled))
+    if (number === 2) log(alike(encoded))
     return number === 1 ? domain : `${domain}#${number}`
   }
   let isOpen = true
@@ -84,12 +86,12 @@ function checkTimeout(timeoutMs: number): void {
   throw new SluiceError('GATE_OPTIONS_INVALID', 'redisTimeoutMs', detail)
 }
 
-function alike(spelled: string): string {
-  return `several limits "${spelled}" on one Redis have no name: each counts for itself, in the order they are made; give each a name`
+function alike(encoded: string): string {
+  return `several limits "${encoded}" on one Redis have no name: each counts separately, in the order of creation. Give each a name`
 }
 
-/** toldOnce tells an outage once, not at every attempt to end it. */
-function toldOnce(log: (line: string) => void) {
+/** Logs an outage once, not at every attempt to end it. */
+function loggedOnce(log: (line: string) => void) {
   const away = new Set<string>()
   return {
     connected: (shard: string) => void away.delete(shard),

@@ -113,7 +113,7 @@ describe('a key of places', () => {
     return permits
   }
 
-  it('ends with the leases of those who stay when others are released, and with the last of them', async () => {
+  it('ends with the remaining leases when others are released, and with the last of them', async () => {
     const [first, second, third] = [await acquire(), await acquire(), await acquire()]
     await store.release(second)
     await livesFor(limit, WINDOW_MS)

@@ -21,10 +21,11 @@ function bench() {
     nodeOf,
     spansPartitions: false,
   })
-  const told: string[] = []
+  const received: string[] = []
   const batcher = new Batcher(connection, decideFormat, {
-    breakerChanged: (shard, state) => told.push(`${shard} ${state}`),
-    callEnded: (shard, _durationMs, decisions, fault) => told.push(`${shard} ${decisions} ${fault?.reason ?? 'ok'}`),
+    breakerChanged: (shard, state) => received.push(`${shard} ${state}`),
+    callEnded: (shard, _durationMs, decisions, fault) =>
+      received.push(`${shard} ${decisions} ${fault?.reason ?? 'ok'}`),
   })
   const ask = (key: string, { timeoutMs = 5, keys = 1 } = {}): Promise<string> => {
     const charges = Array.from({ length: keys }, (_, i) => ({
@@ -46,7 +47,7 @@ function bench() {
   const answerNode = (i: number, places: number[], ...remaining: number[]): void =>
     connection.sent[i].resolve(Buffer.concat([Buffer.from(places), verdicts(remaining)]))
   const fail = (i: number, error: Error): void => connection.sent[i].reject(error)
-  return { connection, places, told, ask, sent, answer, answerNode, fail }
+  return { connection, places, received, ask, sent, answer, answerNode, fail }
 }
 
 function verdicts(remaining: readonly number[]): Buffer {
@@ -70,7 +71,7 @@ afterEach(() => {
 })
 
 describe('decisions of one turn on a cluster', () => {
-  it('leave at once where they are all that goes to a node, and together where they are calls for its partitions', async () => {
+  it('leave immediately where they are all that goes to a node, and together where they are calls for its partitions', async () => {
     const { connection, places, ask } = bench()
     const answers = [ask('{a}1'), ask('{b}1'), ask('{x}1')]
     await turn()
@@ -85,7 +86,7 @@ describe('decisions of one turn on a cluster', () => {
   })
 
   it('are one call for each node, in a section for each partition, and get their own answers', async () => {
-    const { connection, ask, sent, answer, answerNode, told } = bench()
+    const { connection, ask, sent, answer, answerNode, received } = bench()
     const answers = Promise.all(['{a}1', '{b}1', '{x}1', '{a}2'].map((key) => ask(key)))
     await turn()
     expect(sent()).toEqual(['one: {a}1 {a}2 {b}1', '{x}10|s1m: {x}1'])
@@ -97,7 +98,7 @@ describe('decisions of one turn on a cluster', () => {
     answerNode(0, [1, 1], 11, 12, 21)
     answer(1, 31)
     expect(await answers).toEqual(['11 left', '21 left', '31 left', '12 left'])
-    expect(told).toEqual(['one 3 ok', 'other 1 ok'])
+    expect(received).toEqual(['one 3 ok', 'other 1 ok'])
   })
 
   it('of one partition declare their keys', async () => {
@@ -109,7 +110,7 @@ describe('decisions of one turn on a cluster', () => {
     expect(await answers).toEqual(['5 left', '6 left'])
   })
 
-  it('go to their partitions where nobody is known to serve them', async () => {
+  it('go to their partitions where no one is known to serve them', async () => {
     const { ask, sent, places } = bench()
     delete places['{a}']
     delete places['{b}']
@@ -130,14 +131,14 @@ describe('decisions of one turn on a cluster', () => {
 
 describe('what a node leaves alone', () => {
   it('goes on as a call for its partition, and counts there', async () => {
-    const { ask, sent, answer, answerNode, told } = bench()
+    const { ask, sent, answer, answerNode, received } = bench()
     const answers = Promise.all(['{a}1', '{b}1', '{b}2', '{c}1'].map((key) => ask(key)))
     await turn()
     answerNode(0, [1, 0, 1], 1, 4)
     expect(sent().slice(1)).toEqual(['{b}10|s1m: {b}1 {b}2'])
     answer(1, 2, 3)
     expect(await answers).toEqual(['1 left', '2 left', '3 left', '4 left'])
-    expect(told).toEqual(['one 2 ok', 'one 2 ok'])
+    expect(received).toEqual(['one 2 ok', 'one 2 ok'])
   })
 
   it('is not sent on when its time is up: the policy has decided already', async () => {
@@ -157,7 +158,7 @@ describe('a call for a node that was not run', () => {
     ['the node is a replica', new SimpleError('READONLY Can not run script with write flag on readonly replica')],
     ['the node may not answer', new SimpleError('MASTERDOWN Link with MASTER is down')],
   ])('goes on as calls for partitions, because %s', async (_, error) => {
-    const { ask, sent, answer, fail, told, connection } = bench()
+    const { ask, sent, answer, fail, received, connection } = bench()
     const answers = Promise.all(['{a}1', '{b}1', '{a}2'].map((key) => ask(key)))
     await turn()
     fail(0, error)
@@ -165,7 +166,7 @@ describe('a call for a node that was not run', () => {
     answer(1, 1, 2)
     answer(2, 3)
     expect(await answers).toEqual(['1 left', '3 left', '2 left'])
-    expect(told).toEqual(['one 2 ok', 'one 1 ok'])
+    expect(received).toEqual(['one 2 ok', 'one 1 ok'])
     expect(connection.resets).toEqual([])
   })
 
@@ -214,7 +215,7 @@ describe('a call for a node that was not run', () => {
 
 describe('keys on both sides of a moving slot (TRYAGAIN)', () => {
   it('are asked for one by one, so that only a group whose own keys are apart has to wait', async () => {
-    const { ask, sent, answer, fail, told } = bench()
+    const { ask, sent, answer, fail, received } = bench()
     const answers = Promise.all([ask('{a}1'), ask('{a}2'), ask('{a}3', { keys: 2 })])
     await turn()
     fail(0, TRYAGAIN)
@@ -227,7 +228,7 @@ describe('keys on both sides of a moving slot (TRYAGAIN)', () => {
     expect(sent().slice(4)).toEqual(['{a}30|s1m: {a}3 {a}31|s1m'])
     answer(4, 3, 3)
     expect(await answers).toEqual(['1 left', '2 left', '3 left'])
-    expect(told).toEqual(['one 1 ok', 'one 1 ok', 'one 1 ok'])
+    expect(received).toEqual(['one 1 ok', 'one 1 ok', 'one 1 ok'])
   })
 
   it('are asked for one by one also after a node has left them alone', async () => {

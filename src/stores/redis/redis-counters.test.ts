@@ -42,7 +42,7 @@ describe('a reset of more counters than one call takes', () => {
   ])('is told to all nodes only if each part was: %i, %i', async (first, second) => {
     const { connection, counters } = scene()
     const report = counters.reset(stored)
-    for (const [i, told] of [first, second].entries()) (await lastOf(connection, i + 1)).resolve([1, told])
+    for (const [i, received] of [first, second].entries()) (await lastOf(connection, i + 1)).resolve([1, received])
     expect(await report).toEqual({ counters: 2, isTold: false })
   })
 })

@@ -15,13 +15,13 @@ export interface ResetReport {
   /** How many of the counters there were. */
   readonly counters: number
   /** False when this user may not publish: nodes go on with what they remember. */
-  readonly isTold: boolean
+  readonly isPublished: boolean
 }
 
 const RESET = loadScript('reset')
 /** No request waits for a reset. */
 const TIMEOUT_MS = 1_000
-/** How many counters one call forgets at the most: others wait for it. */
+/** The most counters that one call resets, because other commands wait for it. */
 const MAX_COUNTERS = 500
 /** How many keys a server looks at in one step. */
 const SCAN_COUNT = '1000'
@@ -39,16 +39,16 @@ export class RedisCounters {
   }
 
   /**
-   * reset forgets counters by their keys, as storedKey spells them, and what was lent of them, and tells all nodes. Each part is one atomic step.
-   * It rejects with a StoreFault when a server does not answer.
+   * Resets counters by their keys, as storedKey formats them, with what was lent of them, and notifies all nodes. Each
+   * part is one atomic step. Rejects with a StoreFault when a server does not answer.
    */
   async reset(stored: readonly string[]): Promise<ResetReport> {
-    const spelled = new Map(stored.map((key) => [this.#keys.of(key), key]))
-    const noticeOf = (name: string): Notice => ({ kind: 'reset', key: spelled.get(name) as string })
-    return this.#forget([...spelled.keys()], (names) => names.map(noticeOf))
+    const byName = new Map(stored.map((key) => [this.#keys.of(key), key]))
+    const noticeOf = (name: string): Notice => ({ kind: 'reset', key: byName.get(name) as string })
+    return this.#forget([...byName.keys()], (names) => names.map(noticeOf))
   }
 
-  /** resetDomain forgets all counters of a domain. It looks at every key that there is. Nodes are told when all are gone. */
+  /** Resets all counters of a domain. Scans every key in Redis. Nodes are notified when all counters are gone. */
   async resetDomain(domain: string): Promise<ResetReport> {
     const key = domainPart(domain)
     let counters = 0
@@ -58,10 +58,10 @@ export class RedisCounters {
       for await (const stored of this.#scan(shard, key)) counters += (await this.#forget(stored, () => [])).counters
     }
     const [message, channel] = [encodeNotice({ kind: 'reset_domain', key }), noticeChannel(this.#keyPrefix)]
-    return { counters, isTold: await this.#tell(key, ['PUBLISH', channel, message]) }
+    return { counters, isPublished: await this.#publish(key, ['PUBLISH', channel, message]) }
   }
 
-  /** lent says how much of a counter nodes hold, and how many do. */
+  /** Returns how much of a counter nodes hold, and how many do. */
   async lent(stored: string): Promise<Lent> {
     const shard = this.#connection.shardOf(stored)
     const ask = (...args: string[]): Promise<unknown> => this.#asked(shard, call(this.#connection, stored, args))
@@ -73,8 +73,8 @@ export class RedisCounters {
     return lentIn(fields as Buffer[], seconds * 1_000 + micros / 1_000)
   }
 
-  /** #tell says whether a command was allowed. A server that does not answer is a fault. */
-  async #tell(key: string, args: readonly string[]): Promise<boolean> {
+  /** Publishes, and returns whether that was allowed. A server that does not answer is a fault. */
+  async #publish(key: string, args: readonly string[]): Promise<boolean> {
     const shard = this.#connection.shardOf(key)
     try {
       await this.#asked(shard, call(this.#connection, key, args))
@@ -85,7 +85,7 @@ export class RedisCounters {
     }
   }
 
-  /** #asked is the answer of a server in time, or a StoreFault. */
+  /** Returns the answer of a server in time, or a StoreFault. */
   async #asked(shard: string, answer: Promise<unknown>): Promise<unknown> {
     try {
       return await within(TIMEOUT_MS, answer, shard)
@@ -99,17 +99,17 @@ export class RedisCounters {
     noticesOf: (keys: readonly string[]) => readonly Notice[],
   ): Promise<ResetReport> {
     let counters = 0
-    let isTold = true
+    let isPublished = true
     for (const keys of this.#parts(stored)) {
       const args = [noticeChannel(this.#keyPrefix), ...noticesOf(keys).map(encodeNotice)]
-      const [gone, told] = await this.#run(
+      const [gone, published] = await this.#run(
         keys.flatMap((key) => [key, bookKey(key), headKey(key)]),
         args,
       )
       counters += gone
-      isTold &&= told === 1
+      isPublished &&= published === 1
     }
-    return { counters, isTold }
+    return { counters, isPublished }
   }
 
   async #run(keys: readonly string[], args: readonly string[]): Promise<readonly number[]> {
@@ -121,7 +121,7 @@ export class RedisCounters {
     return (reply as readonly unknown[]).map(Number)
   }
 
-  /** #parts divides keys into what one script call can reach. */
+  /** Divides keys into what one script call can reach. */
   *#parts(stored: readonly string[]): Generator<readonly string[]> {
     const lanes = new Map<string, string[]>()
     for (const key of stored) {
@@ -133,7 +133,7 @@ export class RedisCounters {
     }
   }
 
-  /** #scan finds the counters of a domain on a server, in parts. */
+  /** Finds the counters of a domain on a server, in parts. */
   async *#scan(shard: string, domain: string): AsyncGenerator<readonly string[]> {
     const pattern = this.#keys.patternOf(domain)
     let cursor = '0'

@@ -5,20 +5,20 @@ import { faultOf } from './scripts/send-script.ts'
 const TIMEOUT_MS = 1_000
 /** Who has not written for this long is taken off the list, by the clock of who writes. */
 const FORGOTTEN_MS = 600_000
-/** How many notes are read at the most. */
+/** The most notes that are read. */
 const MAX_READ = 64
 /** A longer note is none of ours. */
 export const MAX_NOTE = 524_288
 
-/** ReadNotes are the notes of others, and how many there are that were not read. */
+/** The notes of others, and how many there are that were not read. */
 export interface ReadNotes {
   readonly notes: ReadonlyMap<string, string>
   readonly leftOut: number
 }
 
 /**
- * RedisNotes lets nodes tell each other something that is of interest for a while: each has one note, which is gone some time
- * after it last wrote it. A hash lists who wrote. It takes no other rights than slices do.
+ * Lets nodes publish something of temporary interest: each has one note, which expires some time after it was last
+ * written. A hash lists the writers. Needs no other permissions than slices do.
  */
 export class RedisNotes {
   readonly #connection: RedisConnection
@@ -29,7 +29,7 @@ export class RedisNotes {
     this.#index = `${keyPrefix}sluice:${subject}:1`
   }
 
-  /** put writes the note of a node. It rejects with a StoreFault when Redis does not take it. */
+  /** Writes the note of a node. It rejects with a StoreFault when Redis does not take it. */
   async put(node: string, text: string, ttlMs: number, nowMs: number): Promise<void> {
     await this.#ask(this.#keyOf(node), 'SET', this.#keyOf(node), text, 'PX', String(ttlMs))
     await this.#ask(this.#index, 'HSET', this.#index, node, String(nowMs))
@@ -38,7 +38,7 @@ export class RedisNotes {
     if (gone.length > 0) await this.#ask(this.#index, 'HDEL', this.#index, ...gone.slice(0, MAX_READ))
   }
 
-  /** others returns the notes of all nodes but one: of those that wrote last, if there are many. */
+  /** Returns the notes of all nodes but one: the most recent ones, if there are many. */
   async others(node: string): Promise<ReadNotes> {
     const nodes = [...(await this.#nodes())].filter(([id]) => id !== node).sort(([, a], [, b]) => b - a)
     const read = nodes.slice(0, MAX_READ).map(async ([id]): Promise<[string, string] | undefined> => {
@@ -68,7 +68,7 @@ export class RedisNotes {
   }
 }
 
-/** askForNote sends a command about a note. It rejects with a StoreFault when Redis does not answer in time. */
+/** Sends a command about a note. It rejects with a StoreFault when Redis does not answer in time. */
 export async function askForNote(connection: RedisConnection, key: string, args: string[]): Promise<unknown> {
   const shard = connection.shardOf(key)
   try {

@@ -50,7 +50,7 @@ export interface RedisStoreOptions extends Omit<BatcherOptions, 'keys'> {
   readonly compactKeys?: KeyedHash | undefined
   /** How long a decision may take where its rule does not say. Default: 5. */
   readonly timeoutMs?: number
-  /** For rediss://: an authority of your own, and a certificate for a server that asks for one. */
+  /** For rediss://: a custom authority, and a client certificate for a server that requires one. */
   readonly tls?: Certificates
   /** For redis+sentinel://, where the sentinels ask for a password. */
   readonly sentinelCredentials?: Credentials | undefined
@@ -64,8 +64,8 @@ const DEFAULT_TIMEOUT_MS = 5
 const BACKGROUND_TIMEOUT_MS = 1_000
 
 /**
- * RedisStore keeps counters in Redis: a single server, one found by Sentinels, or a Cluster. A group of charges is one
- * atomic script where its keys live together: always on a single server, and on a cluster when they belong to one caller.
+ * Keeps counters in Redis: a single server, one found by Sentinels, or a Cluster. A group of charges is one atomic
+ * script where its keys live together: always on a single server, and on a cluster when they belong to one caller.
  * Across partitions each part is atomic, and what was charged is given back when another part refuses.
  */
 export class RedisStore implements LendingStore {
@@ -80,13 +80,13 @@ export class RedisStore implements LendingStore {
   readonly #texts: LimitTexts
   readonly #functions: FunctionUse
   readonly #scriptNowMs: (() => number) | undefined
-  /** reset tells all nodes in the step that forgets. */
-  readonly tellsResets = true
+  /** Resets notify all nodes in the same step. */
+  readonly notifiesResets = true
   /** What operators do with counters. */
   readonly counters: RedisCounters
-  /** What nodes tell each other about their busiest keys. */
+  /** Notes of the nodes about their busiest keys. */
   readonly hotKeyNotes: RedisNotes
-  /** What nodes tell each other about themselves. */
+  /** Notes of the nodes about themselves. */
   readonly nodeNotes: RedisNotes
   /** The end of the audit log. */
   readonly auditHead: RedisText
@@ -94,13 +94,13 @@ export class RedisStore implements LendingStore {
   readonly answers: RedisAnswers
 
   constructor(options: RedisStoreOptions) {
-    const told = { ...NO_EVENTS, ...options.events }
+    const given = { ...NO_EVENTS, ...options.events }
     const functions = new FunctionUse()
     const events = {
-      ...told,
+      ...given,
       connected: (shard: string) => {
         functions.connected(shard)
-        told.connected(shard)
+        given.connected(shard)
       },
     }
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
@@ -160,7 +160,7 @@ export class RedisStore implements LendingStore {
     await Promise.all([...byLane.values()].map((keys) => this.#releaseKeys(keys, id, this.#timeoutMs)))
   }
 
-  /** renew sends all calls at once, so that a release that comes after it is done after it. It is missed as a whole. */
+  /** Sends all calls together, so that a later release is done after them. Fails as a whole (`missed`). */
   async renew(permits: readonly HeldPermits[]): Promise<readonly Renewal[]> {
     const results = new RenewalResults(permits.length)
     const byLane = new Map<string, CounterRenewals[]>()
@@ -185,7 +185,7 @@ export class RedisStore implements LendingStore {
     return this.#lending.submit(this.#laneOf(request.key), request, request.timeoutMs)
   }
 
-  /** notify is heard by every node that listens, this one included. One that is lost costs a second at the most. */
+  /** Notifies every node that listens, including this one. A lost notice costs at most a second. */
   notify(notice: Notice): void {
     call(this.#connection, notice.key, ['PUBLISH', this.#channel, encodeNotice(notice)]).catch(() => {})
   }
@@ -200,8 +200,8 @@ export class RedisStore implements LendingStore {
   }
 
   /**
-   * run runs one of the scripts that count as other libraries do, for those who move from them: one key, and numbers for an
-   * answer. They are not batched.
+   * Runs one of the scripts that count like other libraries, for users who migrate from them: one key, and numbers as
+   * the answer. Not batched.
    */
   async run(
     name: keyof typeof COUNTING,
@@ -254,7 +254,7 @@ export class RedisStore implements LendingStore {
     return laneOf(this.#connection, key)
   }
 
-  /** #partsOf divides a group into what one script call can decide: positions of charges. */
+  /** Divides a group into what one script call can decide: positions of charges. */
   #partsOf(charges: readonly Charge[]): readonly (readonly number[])[] {
     if (this.#connection.spansPartitions || charges.length === 1) return ONE_PART
     const parts = new Map<string, number[]>()
@@ -266,8 +266,8 @@ export class RedisStore implements LendingStore {
   }
 
   /**
-   * #decideParts decides a group that lives in several partitions, each part by itself, and gives back what was charged
-   * when the whole is refused. Rules in quota mode decide only together, so they bind no part.
+   * Decides a group that spans several partitions, each part separately, and gives back what was charged when the whole
+   * is refused. Rules in quota mode decide only together, so they bind no part.
    */
   async #decideParts(
     charges: readonly Charge[],
@@ -293,7 +293,7 @@ export class RedisStore implements LendingStore {
     )
   }
 
-  /** #giveBack refunds a part that was charged although the whole is refused. Nobody waits for it. */
+  /** Refunds, in the background, a part that was charged although the whole is refused. */
   #giveBack(
     group: readonly Charge[],
     answer: PromiseSettledResult<readonly Verdict[]>,
@@ -317,14 +317,14 @@ export class RedisStore implements LendingStore {
     this.#releaseKeys(keys, permits, BACKGROUND_TIMEOUT_MS).catch(() => {})
   }
 
-  /** #refund gives back, and tells those who may have been refused because of it, and remember that. */
+  /** Gives back, and notifies nodes that may have refused because of it and remember that. */
   async #refund(refunds: readonly Charge[]): Promise<void> {
     await this.#submit({ charges: refunds, permits: undefined }, BACKGROUND_TIMEOUT_MS)
     for (const { key } of refunds) this.notify({ kind: 'clear', key })
   }
 }
 
-/** Scripts of their own, by name: lua/NAME.lua says what they take and answer. */
+/** Separate scripts, by name: lua/NAME.lua documents their arguments and reply. */
 const COUNTING = { count: loadScript('count'), throttle: loadScript('throttle') }
 
 const RENEW = loadScript('renew')
@@ -341,10 +341,10 @@ const NO_EVENTS: ConnectionEvents & BatcherEvents = {
   callEnded() {},
 }
 
-/** A NoticeSource is where notices are heard. */
+/** Where notices are heard. */
 type NoticeSource = Pick<NoticeChannel, 'listen' | 'close' | 'ignored'>
 
-/** connect opens what the options name. A client that the app shares is not used to listen: subscribing would take it over. */
+/** Opens what the options name. A client that the app shares is not used to listen: subscribing would take it over. */
 function connect(
   { url, keyPrefix = '', tls: certificates, sentinelCredentials, keepAlive = true }: RedisStoreOptions,
   events: ConnectionEvents,
@@ -362,7 +362,9 @@ function connect(
   return { connection, notices }
 }
 
-/** locateIn says where to listen for notices, and where a single server is. In a cluster any node will do: another each time. */
+/**
+ * Returns where to listen for notices, and where a single server is. In a cluster any node will do: another each time.
+ */
 function locateIn(address: RedisAddress): Locate {
   if (address.kind === 'sentinel') return sentinelLocate(address)
   let next = 0
@@ -373,7 +375,7 @@ function storedKeys(hash: KeyedHash | undefined, keyPrefix: string, connection: 
   return hash === undefined ? readableKeys(keyPrefix) : new CompactKeys(hash, keyPrefix, !connection.spansPartitions)
 }
 
-/** timeoutOf is the shortest of what the charges' rules allow. */
+/** Returns the shortest of what the charges' rules allow. */
 function timeoutOf(charges: readonly Charge[], fallbackMs: number): number {
   let timeoutMs = Number.POSITIVE_INFINITY
   for (const { policy } of charges) timeoutMs = Math.min(timeoutMs, policy?.timeoutMs ?? fallbackMs)
@@ -384,7 +386,7 @@ function verdictsOf(answer: PromiseSettledResult<readonly Verdict[]>): readonly 
   return answer.status === 'fulfilled' ? answer.value : []
 }
 
-/** inOrder puts the verdicts of parts back in the order of the charges. */
+/** Puts the verdicts of parts back in the order of the charges. */
 function inOrder(parts: readonly (readonly number[])[], verdicts: readonly (readonly Verdict[])[]): readonly Verdict[] {
   const all: Verdict[] = []
   parts.forEach((part, p) => {
@@ -395,7 +397,7 @@ function inOrder(parts: readonly (readonly number[])[], verdicts: readonly (read
   return all
 }
 
-/** uncharged tells the budgets of a part as they are when what it was charged is given back. */
+/** Returns the budgets of a part as they are once what it was charged is given back. */
 function uncharged(group: readonly Charge[], verdicts: readonly Verdict[]): readonly Verdict[] {
   if (isRefused(group, verdicts)) return verdicts
   // A counter that the group names twice was charged the sum.

@@ -7,7 +7,7 @@ import { sendScript } from './scripts/send-script.ts'
 const REPLACE = loadScript('replace')
 const TIMEOUT_MS = 1_000
 
-/** A RedisText is one short text that nodes share and that stays. It takes no other rights than counters do. */
+/** One short text that nodes share and that stays. It takes no other rights than counters do. */
 export class RedisText {
   readonly key: string
   readonly #connection: RedisConnection

@@ -2,7 +2,7 @@ import { storedKey } from '../../core/keys.ts'
 import type { Limit } from '../../core/limit.ts'
 import { type HeldPermits, RENEWALS, type Renewal } from '../../engine/ports.ts'
 
-/** A WantedRenewal is what one of the permits in a list holds of a counter. */
+/** What one of the permits in a list holds of a counter. */
 export interface WantedRenewal {
   readonly id: number | string
   /** How many places are taken again where their time is over; 0: none. The most that one of the askers held. */
@@ -13,14 +13,14 @@ export interface WantedRenewal {
   readonly askers: number[]
 }
 
-/** CounterRenewals are all renewals of one counter: it is gone through once for all of them. */
+/** All renewals of one counter: it is gone through once for all of them. */
 export interface CounterRenewals {
   readonly key: string
   readonly limit: Limit
   readonly wanted: Map<number | string, WantedRenewal>
 }
 
-/** renewalsByCounter sorts what is to be renewed by counter, by the name under which the counter is stored. */
+/** Sorts what is to be renewed by counter, by the name under which the counter is stored. */
 export function renewalsByCounter(permits: readonly HeldPermits[]): ReadonlyMap<string, CounterRenewals> {
   const counters = new Map<string, CounterRenewals>()
   permits.forEach(({ id, held }, asker) => {
@@ -36,7 +36,9 @@ export function renewalsByCounter(permits: readonly HeldPermits[]): ReadonlyMap<
   return counters
 }
 
-/** ask adds up what a group holds that names a counter twice. A list that names permits twice asks for no more than once. */
+/**
+ * Adds up what a group holds that names a counter twice. A list that names permits twice asks for no more than once.
+ */
 function ask(known: WantedRenewal, places: number, asker: number): void {
   if (known.askers.at(-1) === asker) known.asked += places
   else {
@@ -46,7 +48,7 @@ function ask(known: WantedRenewal, places: number, asker: number): void {
   known.places = Math.max(known.places, known.asked)
 }
 
-/** RenewalResults is what became of each of the permits in a list: the worst of what became of them in their counters. */
+/** What became of each of the permits in a list: the worst of what became of them in their counters. */
 export class RenewalResults {
   readonly list: Renewal[]
 

@@ -44,7 +44,7 @@ export function concurrencyClaims(s: Subject): void {
     expect(await s.remaining('c', TEN.gcra)).toBe(10)
   })
 
-  it('lets a permits come back by itself when its time is over, and not before', async () => {
+  it('frees a permit when its lease is over, and not before', async () => {
     await s.take('crashed', limit, 10)
     s.at(START_MS + MINUTE_MS - 1)
     expect((await s.use(charge('crashed', limit, 1))).permits).toBeUndefined()
@@ -68,7 +68,7 @@ export function concurrencyClaims(s: Subject): void {
     expect(await s.remaining('reset', limit)).toBe(6)
   })
 
-  it('begins the time of permits anew by renewing them, and of no others', async () => {
+  it('renews the lease of permits, and of no others', async () => {
     const [long, short] = [await s.take('renewed', limit, 3), await s.take('renewed', limit, 2)]
     s.at(START_MS + 40_000)
     expect(await s.store.renew([long])).toEqual(['held'])
@@ -133,7 +133,7 @@ export function concurrencyClaims(s: Subject): void {
     expect(await s.remaining('away', limit)).toBe(10)
   })
 
-  it('renews many at once, of one key and of several, each by itself', async () => {
+  it('renews many in one call, of one key and of several, each separately', async () => {
     const other = withLimit(limit, 3)
     const both = (await s.use(charge('a', limit, 2), charge('b', other, 1))).permits as HeldPermits
     const late = await s.take('a', limit, 5)

@@ -105,7 +105,7 @@ export function shapeClaims(s: Subject): void {
     expect(await s.remaining('same', inZone('Asia/Tokyo'))).toBe(0)
   })
 
-  it.each(BUCKETS)('lets %s owe one bucket at the most when the burst is lowered', async (algorithm) => {
+  it.each(BUCKETS)('lets %s owe at most one bucket when the burst is lowered', async (algorithm) => {
     const [wide, narrow] = [100, 3].map((burst) => withOptions(TEN[algorithm], { burst }))
     await s.one('owing', wide, 100)
     const { state } = step(undefined, wide, START_MS, 100)
@@ -133,7 +133,7 @@ export function shapeClaims(s: Subject): void {
 export function deniedClaims(s: Subject): void {
   const denied = COUNTERS.map((algorithm) => [algorithm, withOptions(TEN[algorithm], { countDenied: true })] as const)
 
-  it.each(denied)('charges refused requests to %s: whoever goes on stays refused', async (_, limit) => {
+  it.each(denied)('charges refused requests to %s: a caller that continues stays refused', async (_, limit) => {
     await s.one('hammers', limit, 10)
     const expected = step(step(undefined, limit, START_MS, 10).state, limit, START_MS, 5)
     expect(await s.one('hammers', limit, 5)).toEqual(expected.verdict)

@@ -6,16 +6,16 @@ import type { Charge, Renewal } from '../../engine/ports.ts'
 type Counter = Pick<Charge, 'key' | 'limit'>
 type Holder = readonly [timeMs: number, permits: number]
 
-/** ModelPermits are permits of the model: their number, and the counters they are held in. */
+/** Permits of the model: their number, and the counters they are held in. */
 export interface ModelPermits {
   readonly id: number
   readonly held: readonly (Counter & Pick<Charge, 'cost'>)[]
 }
 
 /**
- * StoreModel is the plainest store there is: a Map of states and `step()`. What a look finds (a cost of 0, a charge on
- * a place that is not acquired, a charge that fits in a group that is refused) is not kept; of everything else what
- * `step()` returns is. A counter named twice in a group is asked for the sum of what fitted so far.
+ * The plainest store there is: a Map of states and `step()`. What a look finds (a cost of 0, a charge on a place that
+ * is not acquired, a charge that fits in a group that is refused) is not kept; of everything else what `step()` returns
+ * is. A counter named twice in a group is asked for the sum of what fitted so far.
  */
 export class StoreModel {
   readonly #counters = new Map<string, { counter: Counter; state: CounterState }>()
@@ -84,7 +84,7 @@ export class StoreModel {
     this.#holders.delete(nameOf(counter))
   }
 
-  /** expired returns the counters that are as good as unused at nowMs: a store may or may not still have them. */
+  /** Returns the counters that are as good as unused at nowMs: a store may or may not still have them. */
   expired(nowMs: number): Counter[] {
     const numbers = [...this.#counters.values()].filter(({ counter: { limit }, state }) => {
       return step(state, limit, nowMs, 0).state === undefined
@@ -118,14 +118,14 @@ export class StoreModel {
     return verdicts
   }
 
-  /** #debit makes a late charge, whether it fits or not. */
+  /** Makes a late charge, whether it fits or not. */
   #debit(charge: Charge, nowMs: number): Verdict {
     const { verdict, dropped } = step(this.#stateOf(charge), debitLimit(charge.limit), nowMs, charge.cost)
     this.#keep({ ...charge, limit: debitLimit(charge.limit) }, nowMs, charge.cost)
     return debitVerdict(verdict.limit, verdict.remaining, verdict.resetAfterMs, dropped)
   }
 
-  /** #uncharged tells the budget of what would have fitted into a group that is refused: nothing was charged. */
+  /** Tells the budget of what would have fitted into a group that is refused: nothing was charged. */
   #uncharged(counter: Counter, nowMs: number): Verdict {
     const { limit, remaining, resetAfterMs } = step(this.#stateOf(counter), counter.limit, nowMs, 0).verdict
     return { kind: 'allowed', allowed: true, limit, remaining, resetAfterMs, delayMs: 0 }
@@ -137,7 +137,7 @@ export class StoreModel {
     else this.#counters.set(nameOf(counter), { counter, state })
   }
 
-  /** #take lets the holders go whose time has run out, moves those from the future to now, and adds the new one. */
+  /** Lets the holders go whose time has run out, moves those from the future to now, and adds the new one. */
   #take({ key, limit, cost }: Charge, nowMs: number, permits: number | undefined): void {
     const stay = this.#holdersOf({ key, limit }).filter(([timeMs]) => timeMs + limit.windowMs > nowMs)
     const moved = stay.map(([timeMs, id]): Holder => [Math.min(timeMs, nowMs), id])
@@ -164,7 +164,7 @@ function nameOf({ key, limit }: { readonly key: string; readonly limit: Limit })
   return `${limit.shape} ${key}`
 }
 
-/** isRefused is the model's own answer to whether a group is refused, by the words of the rule. */
+/** Returns the model's own answer to whether a group is refused, by the words of the rule. */
 export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict[]): boolean {
   const enforcing = charges.map((charge, i) => ({ ...charge, ...verdicts[i] })).filter(({ enforce }) => enforce)
   const quotas = enforcing.filter(({ quota }) => quota)
@@ -172,7 +172,7 @@ export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict
   return others.some(({ allowed }) => !allowed) || (quotas.length > 0 && quotas.every(({ allowed }) => !allowed))
 }
 
-/** alreadyAsked adds up what the charges before, those with a verdict, took from the same counter. */
+/** Adds up what the charges before, those with a verdict, took from the same counter. */
 function alreadyAsked(charges: readonly Charge[], verdicts: readonly Verdict[], of: Charge): number {
   const before = charges
     .slice(0, verdicts.length)

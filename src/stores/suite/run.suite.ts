@@ -28,10 +28,10 @@ const OPTIONS: readonly LimitOptions[] = [
 const KEYS = 24
 const MAX_LEASES = 50
 
-/** A Random yields whole numbers below `below`, the same ones for the same seed. */
+/** Yields whole numbers below `below`, the same ones for the same seed. */
 type Random = (below: number) => number
 
-/** mulberry32 is a random number generator in one line of state. */
+/** Returns a random number generator in one line of state. */
 export function mulberry32(seed: number): Random {
   let state = seed | 0
   return (below) => {
@@ -42,7 +42,7 @@ export function mulberry32(seed: number): Random {
   }
 }
 
-/** RunOptions are what a store is spared that cannot agree with the model in all of it. */
+/** What a store is spared that cannot agree with the model in all of it. */
 export interface RunOptions {
   /** In what it agrees with the model, to complete "agrees with the model …". Default: in every field. */
   readonly how?: string
@@ -52,11 +52,11 @@ export interface RunOptions {
   readonly isSteady?: boolean
   /** True: no charge of a group is a refund. */
   readonly isChargingOnly?: boolean
-  /** agrees says whether a verdict on a charge of a group is as good as the model's. Default: equal. */
+  /** Returns whether a verdict on a charge of a group is as good as the model's. Default: equal. */
   readonly agrees?: (said: Verdict, expected: Verdict, isGroupRefused: boolean) => boolean
 }
 
-/** A StoreRun sends the same operations to a store and to the model, and throws where their answers differ. */
+/** Sends the same operations to a store and to the model, and throws where their answers differ. */
 export class StoreRun {
   readonly #subject: StoreUnderTest
   readonly #setNowMs: (nowMs: number) => void
@@ -100,7 +100,7 @@ export class StoreRun {
     }
   }
 
-  /** #passTime lets none, some or a lot of time pass, or sets the clock back by a little or by a lot. */
+  /** Lets none, some or a lot of time pass, or sets the clock back by a little or by a lot. */
   async #passTime(): Promise<void> {
     const dice = this.#random(1000)
     if (dice < 500) return
@@ -123,7 +123,7 @@ export class StoreRun {
     this.#compareVerdicts('decide', charges, verdicts, this.#model.decide(charges, this.#nowMs))
   }
 
-  /** #debit charges one or two counters late, of limits that count hits. */
+  /** Charges one or two counters late, of limits that count hits. */
   async #debit(): Promise<void> {
     const limits = this.#limits.filter(({ algorithm }) => algorithm !== 'concurrency')
     const charges = Array.from({ length: 1 + this.#random(2) }, () => {
@@ -140,7 +140,7 @@ export class StoreRun {
     if (permits && expected.permits && this.#leases.length < MAX_LEASES) this.#leases.push([permits, expected.permits])
   }
 
-  /** #release releases any permits: held, run out, or released before. */
+  /** Releases any permits: held, run out, or released before. */
   async #release(): Promise<void> {
     if (this.#leases.length === 0) return
     const at = this.#random(this.#leases.length)
@@ -150,7 +150,7 @@ export class StoreRun {
     if (this.#random(4) > 0) this.#leases.splice(at, 1)
   }
 
-  /** #renew renews one to three permits: held, run out, or released before. */
+  /** Renews one to three permits: held, run out, or released before. */
   async #renew(): Promise<void> {
     if (this.#leases.length === 0) return
     const chosen = Array.from({ length: 1 + this.#random(3) }, () => this.#leases[this.#random(this.#leases.length)])
@@ -176,7 +176,7 @@ export class StoreRun {
     return { key: `key:${this.#random(KEYS)}`, limit, cost, enforce: true }
   }
 
-  /** #group is 1 to 4 charges of other keys, with shadow and quota rules, sometimes with one counter named twice. */
+  /** 1 to 4 charges of other keys, with shadow and quota rules, sometimes with one counter named twice. */
   #group(): Charge[] {
     const size = 1 + this.#random(4)
     const first = this.#random(KEYS)

@@ -2,7 +2,7 @@ import type { Verdict } from '../../core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../core/limit.ts'
 import type { Acquired, Charge, HeldPermits, Store } from '../../engine/ports.ts'
 
-/** A StoreUnderTest is an empty store, with the means to set its time. */
+/** An empty store, with the means to set its time. */
 export interface StoreUnderTest {
   readonly store: Store
   /** Undefined where the store's time cannot be set; such a store skips the parts that need it. */
@@ -10,11 +10,11 @@ export interface StoreUnderTest {
   readonly close: () => Promise<void>
 }
 
-/** A Subject is the store that a claim is about: a fresh one for each, with short words for what is done to it. */
+/** The store that a claim is about: a fresh one for each, with short words for what is done to it. */
 export class Subject {
   #current: StoreUnderTest | undefined
 
-  /** begin sets the store for the next claim, end closes it. */
+  /** Sets the store for the next claim, end closes it. */
   begin(current: StoreUnderTest): void {
     this.#current = current
   }
@@ -33,7 +33,7 @@ export class Subject {
     return this.underTest.store
   }
 
-  /** at sets the store's time. */
+  /** Sets the store's time. */
   at(nowMs: number): void {
     const { setNowMs } = this.underTest
     if (setNowMs === undefined) throw new Error('a store without a clock to set skips the parts that set it')
@@ -52,12 +52,12 @@ export class Subject {
     return (await this.one(key, limit, 0)).remaining
   }
 
-  /** use takes places of a concurrency limit, and charges any other. */
+  /** Takes places of a concurrency limit, and charges any other. */
   async use(...charges: Charge[]): Promise<Acquired> {
     return await this.store.acquire(charges)
   }
 
-  /** take takes places, which there must be. */
+  /** Takes places, which there must be. */
   async take(key: string, limit: Limit, cost: number): Promise<HeldPermits> {
     const { permits } = await this.use(charge(key, limit, cost))
     if (permits === undefined) throw new Error(`${key}: no place left`)
@@ -84,7 +84,7 @@ export const TEN: Readonly<Record<string, Limit>> = Object.fromEntries(
   }).map(([name, options]) => [name, compileLimit(options)]),
 )
 export const NAMES = Object.keys(TEN)
-/** COUNTERS are those that decide charges: all but places. */
+/** Returns those that decide charges: all but places. */
 export const COUNTERS = NAMES.filter((name) => name !== 'concurrency')
 
 export function charge(key: string, limit: Limit, cost: number): Charge {
@@ -107,7 +107,7 @@ export function withOptions(limit: Limit, options: Partial<LimitOptions>): Limit
   return compileLimit({ ...optionsOf(limit), ...options })
 }
 
-/** optionsOf spells a limit of the table above as options again. */
+/** Spells a limit of the table above as options again. */
 export function optionsOf({ algorithm, max: limit, windowMs, quantumMs, calendar }: Limit): LimitOptions {
   if (calendar) return { algorithm, limit, calendar: { unit: calendar.unit } }
   if (algorithm === 'concurrency') return { algorithm, limit, leaseTtl: windowMs }

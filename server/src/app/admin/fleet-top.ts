@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { TwoGenerations } from 'sluice/internal/core/two-generations'
 import { BLOCKED } from 'sluice/internal/engine/quotas'
 import type { ScopedReport } from '../../edge/admin/hot-keys-route.ts'
@@ -22,7 +22,7 @@ export interface FleetTopParts {
   readonly ask: AskProcesses
   readonly questions: FleetQuestions
   readonly book: () => QuotaBook | undefined
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   readonly entries: CallerEntries
   readonly nowMs?: () => number
 }

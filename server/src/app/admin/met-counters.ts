@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Entry } from 'sluice/internal/core/request'
 import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
@@ -15,7 +15,7 @@ export interface MetCountersParts {
   readonly hotKeys: () => Promise<HotKeysReport>
   readonly book: () => QuotaBook | undefined
   readonly entries: CallerEntries
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   readonly seen: SeenKeys
 }
 

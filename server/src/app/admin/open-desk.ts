@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { ScopedReport } from '../../edge/admin/hot-keys-route.ts'
@@ -39,7 +39,7 @@ export interface DeskParts {
   /** Every process that answers requests. */
   readonly workers: () => readonly Omit<WorkerState, 'decisionsPerSecond'>[]
   /** The counters of the only process, where they are in its memory. Undefined: they are in Redis. */
-  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller } | undefined
+  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder } | undefined
   /** Of the program. */
   readonly version: string
   /** The busiest keys of the fleet, or of this node where the fleet cannot be asked. */

@@ -2,7 +2,7 @@ import type { NearLimit, RecentRefusal } from '../../quotas/ports.ts'
 
 // What other nodes tell is checked: who can write to Redis can write anything.
 
-type Told<T> = Omit<T, 'node'>
+type Received<T> = Omit<T, 'node'>
 const MAX_ITEMS = 5_000
 const MAX_TEXT = 16_384
 
@@ -15,7 +15,7 @@ export function listOf<T>(read: (value: unknown) => T | undefined): (answer: unk
   }
 }
 
-export function readRefusal(value: unknown): Told<RecentRefusal> | undefined {
+export function readRefusal(value: unknown): Received<RecentRefusal> | undefined {
   const caller = readCaller(value)
   if (caller === undefined) return undefined
   const { reason, detail, retryAfterMs } = value as Record<string, unknown>
@@ -24,7 +24,7 @@ export function readRefusal(value: unknown): Told<RecentRefusal> | undefined {
   return { ...caller, reason, detail, retryAfterMs }
 }
 
-export function readNearLimit(value: unknown): Told<NearLimit> | undefined {
+export function readNearLimit(value: unknown): Received<NearLimit> | undefined {
   const caller = readCaller(value)
   if (caller === undefined) return undefined
   const { limit, remaining, windowMs, resetAtMs } = value as Record<string, unknown>

@@ -1,5 +1,5 @@
 import { SluiceError, withoutCredentials } from 'sluice/internal/core/errors'
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { storedKey } from 'sluice/internal/core/keys'
 import { PARTITIONS, sharedHash } from 'sluice/internal/engine/shared-hash'
 import { StoreFault } from 'sluice/internal/engine/store-fault'
@@ -57,7 +57,7 @@ export function redisDeskStore(url: string, config: RedisConfig): DeskStore {
     return opening
   }
   return {
-    keys: new KeySpeller(sharedHash(secret), PARTITIONS, keyPrefix),
+    keys: new KeyEncoder(sharedHash(secret), PARTITIONS, keyPrefix),
     look: (key, limit) =>
       told(async () => {
         const [verdict] = await (await opened()).decide([{ key, limit, cost: 0, enforce: true }])

@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { PARTITIONS, sharedHash } from 'sluice/internal/engine/shared-hash'
 import { parseRedisUrl } from 'sluice/internal/stores/redis/connection/address'
 import { CompactKeys, readableKeys, type StoredKeys } from 'sluice/internal/stores/redis/formats/stored-keys'
@@ -38,9 +38,9 @@ export interface Counters {
 }
 
 /** keysOf spells keys as a service with the same settings does. */
-export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeySpeller {
+export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeyEncoder {
   const from = new SettingSources(flags, env)
-  return new KeySpeller(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
+  return new KeyEncoder(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
 }
 
 /** namesOf names counters in Redis as a service with the same settings does. Where no --redis is given, on a single server. */

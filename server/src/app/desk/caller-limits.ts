@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Limit } from 'sluice/internal/core/limit'
 import { onceLimit } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
@@ -38,7 +38,7 @@ export interface FoundLimit {
 export interface LimitPlaces {
   readonly rules: RuleSet
   readonly book: QuotaBook | undefined
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
 }
 
 /** How many descriptors of callers are looked at for one answer. */
@@ -100,7 +100,7 @@ function limitsAt({ book, keys }: LimitPlaces, { caller, domain, above, below }:
       ...{ domain: domain.name, rule, limit: rule.limit, above: pathText(shown(rule, above, 0)) },
       descriptor: descriptorOf(shown(rule, below, above.length + 1)),
       ...{ source: sourceOf(sources[i], book), caller, callerAt: above.length, isPattern },
-      key: isKnown ? keys.spell(domain.name, rule, entries) : undefined,
+      key: isKnown ? keys.encode(domain.name, rule, entries) : undefined,
     })
   }
   return found
@@ -131,12 +131,12 @@ export interface FoundGrant {
 }
 
 /** grantsOf finds the grants of a customer that are in force. */
-export function grantsOf(customer: CustomerRecord | undefined, keys: KeySpeller, nowMs: number): readonly FoundGrant[] {
+export function grantsOf(customer: CustomerRecord | undefined, keys: KeyEncoder, nowMs: number): readonly FoundGrant[] {
   return (customer?.grants ?? [])
     .filter((grant) => grant.isFor(grant.path, nowMs))
     .map((grant) => {
       const limit = onceLimit(grant.amount)
       const rule = grantRule({ ...GRANTED, limit }, grant)
-      return { grant, limit, key: keys.spell(GRANT_DOMAIN, rule, grantEntries(grant)) }
+      return { grant, limit, key: keys.encode(GRANT_DOMAIN, rule, grantEntries(grant)) }
     })
 }

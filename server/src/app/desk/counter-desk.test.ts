@@ -1,4 +1,4 @@
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Entry } from 'sluice/internal/core/request'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
 import { Limiter, randomHash } from 'sluice/internal/engine/limiter'
@@ -58,7 +58,7 @@ function scene(records: Records, rules = RULES, met: readonly MetCounter[] = [])
     rules: () => rules,
     book: () => book,
     entries: CALLER_ENTRIES,
-    store: memoryDeskStore(memory, new KeySpeller(hash)),
+    store: memoryDeskStore(memory, new KeyEncoder(hash)),
     met: async () => met,
     seen: async (ids) =>
       new Map(
@@ -325,7 +325,7 @@ describe('a reset', () => {
       book: () => book,
       entries: CALLER_ENTRIES,
       store: {
-        ...memoryDeskStore(memory, new KeySpeller(randomHash())),
+        ...memoryDeskStore(memory, new KeyEncoder(randomHash())),
         reset: async () => expect.unreachable('it was reset'),
       },
       seen: async () => new Map(),

@@ -154,7 +154,7 @@ export class Desk implements CounterDesk {
     return Promise.all(
       rules.map(async (rule, i): Promise<LookedCounter> => {
         const { account, path } = this.#accountAt(domain, rule, entries)
-        const key = store.keys.spell(domain.name, rule, entries)
+        const key = store.keys.encode(domain.name, rule, entries)
         const verdict = rule.unlimited ? undefined : await store.look(key, rule.limit, rule)
         const grants = verdict?.allowed === false ? await this.#grantsFor(account, path) : []
         return {
@@ -204,7 +204,7 @@ export class Desk implements CounterDesk {
     return descriptors.flatMap((all) => {
       const { entries, tier } = withoutTier(domain, all)
       return allRules(domain, entries, tier, this.#parts.book()).map((rule) => ({
-        key: store.keys.spell(name, rule, entries),
+        key: store.keys.encode(name, rule, entries),
         limit: rule.limit,
       }))
     })

@@ -1,5 +1,5 @@
 import type { Verdict } from 'sluice/internal/core/decision'
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Limit } from 'sluice/internal/core/limit'
 import type { ChargePolicy } from 'sluice/internal/engine/ports'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
@@ -12,7 +12,7 @@ export interface Counter {
 
 /** A DeskStore is where the desk looks at counters and forgets them. No decision is made on it. */
 export interface DeskStore {
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   /** look is answered as the next hit of a rule would be. It charges nothing. It rejects with REDIS_UNREACHABLE. */
   look(key: string, limit: Limit, policy?: ChargePolicy): Promise<Verdict>
   /** reset forgets counters, here and in what every node remembers, and says how many there were. */
@@ -26,7 +26,7 @@ export interface DeskStore {
 }
 
 /** memoryDeskStore is the memory of the only process that there is. */
-export function memoryDeskStore(memory: MemoryStore, keys: KeySpeller): DeskStore {
+export function memoryDeskStore(memory: MemoryStore, keys: KeyEncoder): DeskStore {
   return {
     keys,
     look: async (key, limit) => memory.decideOne(key, limit, 0),

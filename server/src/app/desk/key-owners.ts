@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { inTurns, type Steps } from '../../observe/hot-keys/steps.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 
@@ -18,7 +18,7 @@ const SECRET = {
 } as const
 
 /** spelledSecret spells an API key as it may be shown, and as counters of secret keys are named. */
-export function spelledSecret(keys: KeySpeller, apiKey: string): string {
+export function spelledSecret(keys: KeyEncoder, apiKey: string): string {
   return keys.value(apiKey, SECRET)
 }
 
@@ -28,7 +28,7 @@ export function spelledSecret(keys: KeySpeller, apiKey: string): string {
  */
 export function keyOwners(
   book: QuotaBook | undefined,
-  keys: KeySpeller,
+  keys: KeyEncoder,
   spelled: readonly string[] = [],
 ): Promise<Readonly<Record<string, string>>> {
   return inTurns(finding(book, keys, new Set(spelled.slice(0, MAX_WANTED))))
@@ -36,7 +36,7 @@ export function keyOwners(
 
 function* finding(
   book: QuotaBook | undefined,
-  keys: KeySpeller,
+  keys: KeyEncoder,
   wanted: Set<string>,
 ): Steps<Readonly<Record<string, string>>> {
   const found: [string, string][] = []

@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Entry } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Store } from 'sluice/internal/engine/ports'
@@ -6,7 +6,7 @@ import type { DoorObserver } from '../../observe/door-observer.ts'
 import { CallerNames, type KnownCaller } from '../../observe/live/caller-names.ts'
 import { LiveTally } from '../../observe/live/live-tally.ts'
 import { NearLimits } from '../../observe/live/near-limits.ts'
-import { type Refusal, Refusals } from '../../observe/live/refusals.ts'
+import { Refusals, type RefusedRequest } from '../../observe/live/refusals.ts'
 import { type CallerEntries, kindsOf } from '../../quotas/book/caller-entries.ts'
 import { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { KeyRecord } from '../../quotas/book/records.ts'
@@ -20,7 +20,7 @@ export interface ProcessDeskParts {
   readonly rules: () => RuleSet
   readonly quotas: (() => unknown) | undefined
   readonly entries: CallerEntries
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   /** The store that this process decides by. */
   readonly store: Store
 }
@@ -62,7 +62,7 @@ export class ProcessDesk implements OwnUsage {
   }
 
   /** refusalsOf lists refusals of those who are named, as `customer ID` or `key ID`; of all where nobody is. */
-  refusalsOf(about: readonly string[] = []): readonly Refusal[] {
+  refusalsOf(about: readonly string[] = []): readonly RefusedRequest[] {
     const names = new Set(about)
     if (names.size === 0) return this.refusals.list(() => true)
     return this.refusals.list(

@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import { LoadShedder } from 'sluice/internal/engine/load-shedder'
@@ -40,7 +40,7 @@ export interface Doors {
   readonly ready: Promise<void>
   readonly reports: Reporter
   /** Where this process counts, if that is in its memory, and how it builds keys. */
-  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeySpeller }
+  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder }
   /** Gives the gateway other routes. */
   setRoutes(plan: GatewayPlan): void
   /** Notifies health checks that other rules are in force: without any, they may have to fail. */
@@ -150,7 +150,7 @@ function openRenewals(log: Log) {
 /** Creates what sheds load, where a layer is on or can be turned on while the process runs; a gateway's upstreams can. */
 function shedderOf(
   { shedding, gateway }: Config,
-  keys: KeySpeller,
+  keys: KeyEncoder,
   quotas: DoorParts['quotas'],
 ): LoadShedder | undefined {
   const { worker, fleet } = shedding

@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Quotas } from 'sluice/internal/engine/quotas'
 import { DecisionLog } from '../../observe/decision-log.ts'
@@ -24,7 +24,7 @@ export interface ObserverParts {
 
 interface Observed {
   readonly rules: () => RuleSet
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   readonly counts: ProcessCounts
   readonly callers: ProcessDesk
 }
@@ -73,7 +73,7 @@ function present<T>(all: readonly (T | undefined)[]): readonly T[] {
 function openDecisionLog(
   { decisionLog, region, shadowMode }: Config,
   rules: () => RuleSet,
-  keys: KeySpeller,
+  keys: KeyEncoder,
   send: ObserverParts['decisions'],
 ) {
   if (decisionLog === undefined || send === undefined) return undefined

@@ -2,7 +2,7 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { LiveReport } from '../../observe/live/live-report.ts'
 import type { NearLimit } from '../../observe/live/near-limits.ts'
-import type { Refusal } from '../../observe/live/refusals.ts'
+import type { RefusedRequest } from '../../observe/live/refusals.ts'
 import type { ActivityReport } from '../../observe/live/rule-activity.ts'
 import type { MetricsReport } from '../../observe/metrics/metrics-report.ts'
 import type { ServiceStats } from './service-stats.ts'
@@ -22,7 +22,7 @@ export interface Reports {
   /** What was decided since this was last asked for. */
   readonly live: LiveReport
   /** The last refusals, the newest first: about a customer or a key, or all. */
-  readonly refusals: readonly Refusal[]
+  readonly refusals: readonly RefusedRequest[]
   /** Who has used 80 % of a limit or more, the nearest first. */
   readonly nearLimits: readonly NearLimit[]
   /** API keys that requests have carried, by the ids of their records: about the ids that are asked for. */

@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { stepWithoutPattern } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Limiter } from 'sluice/internal/engine/limiter'
@@ -32,7 +32,7 @@ interface Shared {
   /** Returns the limiter of a door. */
   readonly limiterOf: (door: ObservedDoor) => Limiter<Store>
   readonly rules: () => RuleSet
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   readonly health: Health
   readonly log: Log
   /** Whether requests are traced. */
@@ -85,7 +85,7 @@ function leaseSecretOf({ redisUrl, secret, leaseSecret }: Config): string {
 }
 
 /** Returns what shows values of entries: as a hash where the rules in force mark the key as secret. */
-function hideSecrets(rules: () => RuleSet, keys: KeySpeller): NonNullable<RlsOptions['shownValue']> {
+function hideSecrets(rules: () => RuleSet, keys: KeyEncoder): NonNullable<RlsOptions['shownValue']> {
   return (name, entry) => {
     const { domains } = rules()
     // In a domain without rules, a key is secret if any other domain says so.

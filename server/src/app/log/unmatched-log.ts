@@ -1,8 +1,8 @@
-import type { UnmatchedTold } from '../../observe/unmatched.ts'
+import type { UnmatchedReport } from '../../observe/unmatched.ts'
 import type { Log } from './log.ts'
 
 /** unmatchedLog logs what no rule is about. A domain without rules is hardly ever meant; a descriptor without one may be. */
-export function unmatchedLog(log: Log): (told: UnmatchedTold) => void {
+export function unmatchedLog(log: Log): (report: UnmatchedReport) => void {
   return ({ kind, domain, keys, count }) => {
     const about = `${JSON.stringify(domain)} with the keys ${keys.join(', ')}`
     const fields = { kind, domain, keys, count }

@@ -1,4 +1,4 @@
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
 import { randomHash } from 'sluice/internal/engine/limiter'
 import { describe, expect, it } from 'vitest'
@@ -75,7 +75,7 @@ function scene({ now = NOW, busy = [], records = {}, activity = [], hasUsage = t
     rules: () => RULES,
     book: () => book,
     entries: CALLER_ENTRIES,
-    keys: new KeySpeller(randomHash()),
+    keys: new KeyEncoder(randomHash()),
     hours: hasUsage ? hours : undefined,
     activity: { list: async () => ({ items: activity, nodes: 1, nodesLeftOut: 0, rulesLeftOut: 0 }) },
     countersOf: async () => 4,

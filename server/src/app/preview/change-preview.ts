@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
@@ -25,7 +25,7 @@ export interface ChangePreviewParts {
   readonly rules: () => RuleSet
   readonly book: () => QuotaBook | undefined
   readonly entries: CallerEntries
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   /** Undefined: use is not kept. */
   readonly hours: CallerHours | undefined
   readonly activity: Pick<RuleActivities, 'list'>

@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Limit } from 'sluice/internal/core/limit'
 import type { Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
@@ -23,7 +23,7 @@ export interface NamedLimitsParts {
   readonly rules: RuleSet
   readonly book: QuotaBook
   readonly entries: CallerEntries
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
 }
 
 /** How many callers with different limits are looked at: each takes up to 20 ms, by 10,000 rules. */

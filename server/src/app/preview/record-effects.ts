@@ -1,4 +1,4 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Limit } from 'sluice/internal/core/limit'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { BLOCKED } from 'sluice/internal/engine/quotas'
@@ -17,7 +17,7 @@ export interface RecordEffectsParts {
   readonly rules: RuleSet
   readonly book: QuotaBook
   readonly entries: CallerEntries
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   /** Undefined: use is not kept. */
   readonly hours: CallerHours | undefined
   readonly nowMs: number

@@ -4,7 +4,7 @@ import { CountedLooks } from 'sluice/internal/engine/counted-looks'
 import type { LimiterParts } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
 
-/** COMPATIBILITIES are the services whose answers Sluice gives where it is told to, instead of its own. */
+/** The services whose answers Sluice can give instead of its own. */
 export const COMPATIBILITIES = ['envoyproxy-ratelimit'] as const
 
 export type Compatibility = (typeof COMPATIBILITIES)[number]
@@ -19,7 +19,7 @@ export interface CompatibilityConfig {
   readonly stopsWhenOverLimit: boolean
 }
 
-/** compileOptionsOf are what rule files are compiled with. */
+/** Returns what rule files are compiled with. */
 export function compileOptionsOf(
   mergeDomains: boolean,
   compatibility: Compatibility | undefined,
@@ -27,7 +27,7 @@ export function compileOptionsOf(
   return { mergeDomains, defaults: compatibility === undefined ? {} : REFERENCE_LIMITS }
 }
 
-/** limiterPartsOf are how the limits of a request are charged. */
+/** Returns how the limits of a request are charged. */
 export function limiterPartsOf({
   compatibility,
   stopsWhenOverLimit,
@@ -40,12 +40,12 @@ export function limiterPartsOf({
   }
 }
 
-/** storeFor is the store as its limiter sees it. */
+/** Returns the store as its limiter sees it. */
 export function storeFor({ compatibility }: Pick<CompatibilityConfig, 'compatibility'>, store: Store): Store {
   return compatibility === undefined ? store : new CountedLooks(store)
 }
 
-/** compatibilityLine says what the mode is and means, for people. */
+/** Returns what the mode is and means, for people. */
 export function compatibilityLine(compatibility: Compatibility): string {
   return `compatibility: ${compatibility}; limits that do not say otherwise count in fixed windows, refused hits included`
 }

@@ -10,7 +10,7 @@ const BY_KEY: ReadonlyMap<string, string> = new Map(
   SETTINGS.filter(({ flag }) => flag !== 'config').map(({ flag }) => [fileKey(flag), flag]),
 )
 
-/** readConfigFile reads the settings in a YAML file, each with the line it stands on. */
+/** Reads the settings in a YAML file, each with the line it stands on. */
 export function readConfigFile(file: string): ReadonlyMap<string, Given> {
   const { LineCounter, parseDocument } = yamlPackage()
   const lines = new LineCounter()
@@ -48,7 +48,7 @@ function textOf(file: string): string {
   }
 }
 
-/** valuesOf spells a value as a flag would have it. A setting without a value is not given. */
+/** Formats a value as a flag would have it. A setting without a value counts as not set. */
 function valuesOf(node: unknown, flag: string, where: string): string[] | undefined {
   if (node === null || (isScalar(node) && node.value === null)) return undefined
   const isList = isSeq(node) && flag === 'rules'

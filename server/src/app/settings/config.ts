@@ -35,17 +35,17 @@ import { type SheddingConfig, sheddingOf } from './shedding-settings.ts'
 import { type AdminTokenSetting, adminTokensOf, tokensOf } from './tokens.ts'
 import { isXdsWanted } from './xds-settings.ts'
 
-/** A Config is everything `sluice serve` can be told. It is plain data: workers get it as a message. */
+/** All settings of `sluice serve`. It is plain data: workers receive it as a message. */
 export interface Config {
   /** Rule files, and directories of them. */
   readonly rules: readonly string[]
-  /** Rules that come from elsewhere. Where there are none either, nobody said where rules are. */
+  /** Remote rules. If there are none here either, no rules are configured. */
   readonly remoteRules: RemoteRulesConfig
   /** The rules are the examples that come with the package. */
   readonly isExample: boolean
   readonly mergeDomains: boolean
   readonly shadowMode: boolean
-  /** The service whose answers are given instead of our own. */
+  /** The service whose answers are given instead of Sluice's. */
   readonly compatibility: Compatibility | undefined
   /** There: a limit that refuses keeps the others of the request from counting. */
   readonly stopsWhenOverLimit: boolean
@@ -81,11 +81,11 @@ export interface Config {
   readonly grpc: GrpcConfig
   readonly adminHost: string
   readonly adminPort: number
-  /** Names that the admin port answers to, beside addresses, localhost and `adminHost`. */
+  /** Names that the admin port accepts, in addition to addresses, localhost and `adminHost`. */
   readonly adminNames: readonly string[]
   /** Undefined: it is called by its host and admin port. */
   readonly nodeName: string | undefined
-  /** Tokens of the admin API, beside those in the database. */
+  /** Tokens of the admin API, in addition to those in the database. */
   readonly adminTokens: readonly AdminTokenSetting[]
   /** /metrics needs no token. */
   readonly metricsOpen: boolean
@@ -124,7 +124,7 @@ export interface Config {
   readonly region: string | undefined
   /** Undefined: the environment does not ask for traces. */
   readonly traces: TracesConfig | undefined
-  /** What its gateway is told. Undefined: there is none, and the service has its own doors instead. */
+  /** The settings of the gateway. Undefined: there is none, and the service has its usual doors. */
   readonly gateway: GatewayConfig | undefined
   readonly hotKeys: boolean
   readonly hotKeyLimits: HotKeyLimits
@@ -133,7 +133,7 @@ export interface Config {
   readonly warnings: readonly string[]
 }
 
-/** GatewayConfig is what `sluice gateway` is told beside the settings of the service. It is plain data. */
+/** The settings of `sluice gateway` in addition to those of the service. It is plain data. */
 export interface GatewayConfig {
   /** The routes file; undefined where flags say it all. */
   readonly file: string | undefined
@@ -143,7 +143,7 @@ export interface GatewayConfig {
   readonly port: number
   readonly tls: GrpcTls | undefined
   readonly trust: ProxyTrustOptions | undefined
-  /** Undefined: as many as a gateway allows by itself. */
+  /** Undefined: the default of a gateway. */
   readonly maxConnections: number | undefined
   readonly maxConnectionsPerAddress: number | undefined
   readonly maxHeldMib: number | undefined
@@ -153,7 +153,7 @@ export interface GatewayConfig {
 
 type Env = NodeJS.ProcessEnv
 
-/** CommandFlags are the flags of a command that takes the settings. */
+/** The flags of a command that takes the settings. */
 export interface CommandFlags {
   readonly name: string
   readonly specs: readonly FlagSpec[]
@@ -161,7 +161,7 @@ export interface CommandFlags {
 
 const SERVE: CommandFlags = { name: 'serve', specs: SETTINGS }
 
-/** readConfig takes each setting from the flag, else the environment, else the config file, else its default. */
+/** Takes each setting from the flag, else the environment, else the config file, else its default. */
 export function readConfig(args: readonly string[], env: Env, command: CommandFlags = SERVE): Config {
   const flags = parseFlags(command.name, command.specs, args)
   if (flags.rest.length > 0) throw new SluiceError('FLAG_UNKNOWN', command.name, got(flags.rest[0]))
@@ -251,7 +251,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
 
 const NO_SECRET = 'SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)'
 
-/** runtimeRules is where envoyproxy/ratelimit would look for rules, if the environment says so. */
+/** Returns where envoyproxy/ratelimit would look for rules, if the environment says so. */
 function runtimeRules(env: Env): Given | undefined {
   const { RUNTIME_ROOT = '', RUNTIME_SUBDIRECTORY = '', RUNTIME_APPDIRECTORY } = env
   if (RUNTIME_ROOT === '') return undefined
@@ -259,12 +259,12 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-/** trustWarnings warns of trust that a token makes superfluous. */
+/** Warns of trust that a token makes superfluous. */
 function trustWarnings(from: SettingSources): string[] {
   const trust = from.given('trust-callers')
   const token = from.given('token')
   if (trust === undefined || token === undefined || !from.value('trust-callers')) return []
-  return [`${trust.where} changes nothing: ${token.where} is set, and whoever shows the token is trusted`]
+  return [`${trust.where} has no effect: ${token.where} is set, and callers that send the token are trusted`]
 }
 
 function workerCount(from: SettingSources, isShared: boolean): number {

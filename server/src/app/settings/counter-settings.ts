@@ -7,7 +7,7 @@ import { isOn, lastOf } from './setting-values.ts'
 
 type Env = NodeJS.ProcessEnv
 
-/** RedisTls names files. */
+/** Names files. */
 export interface RedisTls {
   readonly caFile: string | undefined
   readonly certFile: string | undefined
@@ -15,7 +15,7 @@ export interface RedisTls {
   readonly anyHostName: boolean
 }
 
-/** redisTimeoutOf holds the deadline to what rules may have: without time, no decision would ever reach Redis. */
+/** Holds the deadline to what rules may have: without time, no decision would ever reach Redis. */
 export function redisTimeoutOf(from: SettingSources): number {
   const timeoutMs = from.value('redis-timeout')
   const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
@@ -29,7 +29,7 @@ export function keyPrefixOf(from: SettingSources): string | undefined {
   return given && checkKeyPrefix(lastOf(given), given.where)
 }
 
-/** keyFormOf says how counters are named in Redis. */
+/** Returns how counters are named in Redis. */
 export function keyFormOf(from: SettingSources): KeyForm {
   const form = from.value('keys')
   checkCompact(form, from.value('secret'), from.given('keys')?.where ?? '--keys')

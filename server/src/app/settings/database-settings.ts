@@ -6,7 +6,9 @@ import type { SettingSources } from './setting-sources.ts'
 /** What the file is called in a data directory. */
 const FIRST_TOKEN_FILE = 'first-token'
 
-/** databaseOf is where quotas are kept: a database by its address, or else the data directory. Errors do not show an address. */
+/**
+ * Returns where quotas are kept: a database by its address, or else the data directory. Errors do not show an address.
+ */
 export function databaseOf(from: SettingSources): DatabasePlace | undefined {
   const [url, listenUrl, dataDir] = [from.value('database'), from.value('database-listen'), dataDirOf(from)]
   if (url === undefined) return dataDir === undefined ? undefined : { dataDir }

@@ -1,7 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { SettingName } from './settings.ts'
 
-/** An EnvoySetting is an environment variable of envoyproxy/ratelimit, and what becomes of it here. */
+/** An environment variable of envoyproxy/ratelimit, and what becomes of it here. */
 export interface EnvoySetting {
   readonly name: string
   /** refused: a value that would change what limits mean, which nothing here can do, keeps the service from starting. */
@@ -13,8 +13,8 @@ export interface EnvoySetting {
   /** The setting of ours that it sets. */
   readonly sets?: SettingName
   /**
-   * absent, refused: the values, in lower case, that change nothing there. Any other is refused, or the start says that it
-   * is ignored and why. absent without this: the start names it among those that change nothing here.
+   * absent, refused: the values, in lower case, that change nothing there. Any other is refused, or ignored with a
+   * warning at the start. absent without this: the start lists it among those that have no effect here.
    */
   readonly harmless?: readonly string[]
 }
@@ -26,20 +26,20 @@ const OTHER_TRACING = 'OTEL_EXPORTER_OTLP_ENDPOINT switches traces on, OTEL_* sa
 const SETTLED = 'nothing to set: calls of all requests travel together on one connection'
 
 /**
- * ENVOY_SETTINGS is every variable that envoyproxy/ratelimit reads (src/settings/settings.go). The loader takes those that have a meaning here from
- * this list, and refuses or tells of those that have none; docs/migrate-from-envoy-ratelimit.md has the same rows.
+ * Every variable that envoyproxy/ratelimit reads (src/settings/settings.go). The loader takes those that have a meaning
+ * here from this list, and refuses or reports the rest; docs/migrate-from-envoy-ratelimit.md has the same rows.
  */
 // biome-ignore format: one or two lines a variable
 export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'HOST', status: 'same', meaning: 'address of the HTTP port', sets: 'host' },
   { name: 'PORT', status: 'same', meaning: 'HTTP port, 8080', sets: 'http-port' },
   { name: 'DEBUG_HOST', status: 'different', meaning: 'address of the debug port', sets: 'admin-host',
-    note: 'the admin port; 127.0.0.1 unless told otherwise, not every address; another than loopback needs a token' },
-  { name: 'DEBUG_PORT', status: 'different', meaning: 'debug port, 6070', note: 'the admin port; 8082 unless told otherwise', sets: 'admin-port' },
+    note: 'the admin port; 127.0.0.1 by default instead of every address; other addresses than loopback need a token' },
+  { name: 'DEBUG_PORT', status: 'different', meaning: 'debug port, 6070', note: 'the admin port; 8082 by default', sets: 'admin-port' },
   { name: 'GRPC_HOST', status: 'different', meaning: 'address of the gRPC port', note: 'where it is not set, that of HOST', sets: 'grpc-host' },
   { name: 'GRPC_PORT', status: 'same', meaning: 'gRPC port, 8081', sets: 'grpc-port' },
   { name: 'GRPC_UDS', status: 'same', meaning: 'Unix socket of gRPC instead of a port', sets: 'grpc-socket' },
-  { name: 'GRPC_MAX_CONNECTION_AGE', status: 'same', meaning: 'after so long a connection is told to end, 24h', sets: 'grpc-max-connection-age' },
+  { name: 'GRPC_MAX_CONNECTION_AGE', status: 'same', meaning: 'age at which a connection is asked to close, 24h', sets: 'grpc-max-connection-age' },
   { name: 'GRPC_MAX_CONNECTION_AGE_GRACE', status: 'same', meaning: 'so much later it is cut off, 1h', sets: 'grpc-max-connection-age-grace' },
   { name: 'GRPC_SERVER_USE_TLS', status: 'same', meaning: 'gRPC with TLS', sets: 'grpc-tls' },
   { name: 'GRPC_SERVER_TLS_CERT', status: 'same', meaning: 'file of the certificate', sets: 'grpc-tls-cert' },
@@ -47,9 +47,9 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'GRPC_CLIENT_TLS_CACERT', status: 'same', meaning: 'file of the authority that signs the certificates of clients', sets: 'grpc-client-ca' },
   { name: 'GRPC_CLIENT_TLS_SAN', status: 'same', meaning: 'name that a client certificate has to be made out to', sets: 'grpc-client-san' },
   { name: 'LOG_LEVEL', status: 'different', meaning: 'least level that is logged, warn', sets: 'log-level',
-    note: 'info unless told otherwise; trace means debug, fatal and panic mean error' },
+    note: 'info by default; trace means debug, fatal and panic mean error' },
   { name: 'LOG_FORMAT', status: 'different', meaning: 'text or json, text', sets: 'log-format',
-    note: 'unless told otherwise, text on a terminal and json elsewhere; names of the fields differ' },
+    note: 'by default, text on a terminal and json elsewhere; names of the fields differ' },
   { name: 'CONFIG_TYPE', status: 'refused', meaning: 'FILE or GRPC_XDS_SOTW', harmless: ['file', 'grpc_xds_sotw'],
     note: 'it is FILE or GRPC_XDS_SOTW; with the latter, RUNTIME_ROOT is not read, as there' },
   { name: 'FORCE_START_WITHOUT_INITIAL_CONFIG', status: 'different', meaning: 'start without rules', sets: 'start-without-rules',
@@ -64,18 +64,18 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'CONFIG_GRPC_XDS_SERVER_USE_TLS', status: 'same', meaning: 'xDS: TLS', sets: 'rules-xds-tls' },
   { name: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT', status: 'same', meaning: 'xDS: our certificate', sets: 'rules-cert' },
   { name: 'CONFIG_GRPC_XDS_CLIENT_TLS_KEY', status: 'same', meaning: 'xDS: its key', sets: 'rules-key' },
-  { name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT', status: 'same', meaning: "xDS: authority, beside the machine's", sets: 'rules-ca' },
+  { name: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT', status: 'same', meaning: "xDS: additional authority", sets: 'rules-ca' },
   { name: 'CONFIG_GRPC_XDS_SERVER_TLS_SAN', status: 'same', meaning: 'xDS: whom its certificate is made out to', sets: 'rules-xds-name' },
   { name: 'XDS_CLIENT_BACKOFF_INITIAL_INTERVAL', status: 'different', meaning: 'xDS: first pause, 10s', sets: 'rules-xds-backoff',
-    note: '1s unless told otherwise; pauses double' },
+    note: '1s by default; delays double' },
   { name: 'XDS_CLIENT_BACKOFF_MAX_INTERVAL', status: 'different', meaning: 'xDS: longest pause, 60s', sets: 'rules-xds-backoff-max',
-    note: '30s unless told otherwise' },
+    note: '30s by default' },
   { name: 'XDS_CLIENT_BACKOFF_RANDOM_FACTOR', status: 'different', meaning: 'xDS: spread of pauses',
     note: 'up to half of each pause is left out by chance' },
   { name: 'XDS_CLIENT_BACKOFF_JITTER', status: 'different', meaning: 'xDS: spread pauses', note: 'they are always spread' },
   { name: 'XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES', status: 'different', meaning: 'xDS: largest message, 4 MiB', sets: 'rules-xds-max-message',
-    note: '8 MiB unless told otherwise' },
-  { name: 'USE_STATSD', status: 'different', meaning: 'send counts to StatsD, on unless told otherwise', sets: 'statsd',
+    note: '8 MiB by default' },
+  { name: 'USE_STATSD', status: 'different', meaning: 'send counts to StatsD, on by default', sets: 'statsd',
     note: 'off, unless it is true or STATSD_HOST is set; over TCP as there' },
   { name: 'STATSD_HOST', status: 'same', meaning: 'host of StatsD', sets: 'statsd-host' },
   { name: 'STATSD_PORT', status: 'same', meaning: 'port of StatsD, 8125', sets: 'statsd-port' },
@@ -130,7 +130,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'REDIS_TLS_SKIP_HOSTNAME_VERIFICATION', status: 'same', meaning: 'the certificate of Redis may be made out to another host' },
   { name: 'REDIS_PIPELINE_WINDOW', status: 'absent', meaning: 'how long commands are collected', note: SETTLED },
   { name: 'REDIS_PIPELINE_LIMIT', status: 'absent', meaning: 'how many are collected', note: SETTLED },
-  { name: 'REDIS_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many nodes at once', note: SETTLED },
+  { name: 'REDIS_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many nodes in parallel', note: SETTLED },
   { name: 'REDIS_POOL_ON_EMPTY_BEHAVIOR', status: 'absent', meaning: 'when connections run out', note: SETTLED },
   { name: 'REDIS_TIMEOUT', status: 'absent', meaning: 'how long connecting and commands may take, 10s',
     note: 'a decision waits for 5 ms, --redis-timeout; connecting for one second, in the background' },
@@ -152,7 +152,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'REDIS_PERSECOND_SENTINEL_AUTH', status: 'absent', meaning: 'password of its sentinels', note: NO_SECOND_REDIS },
   { name: 'REDIS_PERSECOND_PIPELINE_WINDOW', status: 'absent', meaning: 'how long its commands are collected', note: NO_SECOND_REDIS },
   { name: 'REDIS_PERSECOND_PIPELINE_LIMIT', status: 'absent', meaning: 'how many of them', note: NO_SECOND_REDIS },
-  { name: 'REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many of its nodes at once', note: NO_SECOND_REDIS },
+  { name: 'REDIS_PERSECOND_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many of its nodes in parallel', note: NO_SECOND_REDIS },
   { name: 'REDIS_PERSECOND_TIMEOUT', status: 'absent', meaning: 'how long they may take', note: NO_SECOND_REDIS },
   { name: 'REDIS_PERSECOND_POOL_ON_EMPTY_BEHAVIOR', status: 'absent', meaning: 'when connections to it run out', note: NO_SECOND_REDIS },
   { name: 'MEMCACHE_HOST_PORT', status: 'absent', meaning: 'Memcached servers', note: NO_MEMCACHED, harmless: [] },
@@ -176,7 +176,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'TRACING_SAMPLING_RATE', status: 'absent', meaning: 'share of traces', note: OTHER_TRACING },
 ]
 
-/** An UnreadVariable is one that envoyproxy/ratelimit does not read, although it is set for it here and there. */
+/** One that envoyproxy/ratelimit does not read, although it is set for it here and there. */
 export interface UnreadVariable {
   readonly name: string
   /** What does here what its name says. */
@@ -208,7 +208,7 @@ export const UNREAD_VARIABLES: readonly UnreadVariable[] = [
 
 type Env = NodeJS.ProcessEnv
 
-/** refuseUnsupported throws when the environment asks for what would change the limits and is not here. */
+/** Throws when the environment asks for what would change the limits and is not here. */
 export function refuseUnsupported(env: Env): void {
   for (const setting of ENVOY_SETTINGS) {
     const { name, status, note } = setting
@@ -217,7 +217,7 @@ export function refuseUnsupported(env: Env): void {
   }
 }
 
-/** ignoredWarnings says which variables are set that do nothing here: one by one where that matters, else in one line. */
+/** Returns which variables are set that do nothing here: one by one where that matters, else in one line. */
 export function ignoredWarnings(env: Env): string[] {
   const absent = ENVOY_SETTINGS.filter(({ name, status }) => status === 'absent' && (env[name] ?? '') !== '')
   const idle = absent.filter(({ harmless }) => harmless === undefined).map(({ name }) => name)

@@ -34,7 +34,7 @@ describe('parseFlags', () => {
     expect(parse(...args).last('name')).toBe(expected.at(-1))
   })
 
-  it('tells arguments from flags, wherever they stand', () => {
+  it('distinguishes arguments from flags, wherever they stand', () => {
     const flags = parse('rules', '--quick', 'user=42', '--name', 'a', 'b c', '-', '--', '--port', '-x')
     expect(flags.rest).toEqual(['rules', 'user=42', 'b c', '-', '--port', '-x'])
     expect([flags.isOn('quick'), flags.last('name'), flags.has('port')]).toEqual([true, 'a', false])

@@ -2,26 +2,26 @@ import { parseArgs } from 'node:util'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { nearest } from 'sluice/internal/core/nearest'
 
-/** A FlagSpec is one flag of a command. Without `value` it is a switch. */
+/** One flag of a command. Without `value` it is a switch. */
 export interface FlagSpec {
   readonly flag: string
   /** What the help calls the value. */
   readonly value?: string
-  /** Its variable: somebody may take that for the flag's name. */
+  /** Its variable, which may be mistaken for the flag's name. */
   readonly env?: string
 }
 
-/** Flags are what a command line says: each flag with its values in order, and everything else. */
+/** What a command line says: each flag with its values in order, and everything else. */
 export interface Flags {
   all(flag: string): readonly string[]
   last(flag: string): string | undefined
   has(flag: string): boolean
-  /** isOn says whether a switch is: `--switch` and `--switch=true` are on, `--switch=false` is off. */
+  /** Returns whether a switch is: `--switch` and `--switch=true` are on, `--switch=false` is off. */
   isOn(flag: string): boolean
   readonly rest: readonly string[]
 }
 
-/** parseFlags reads a command line. A flag that the command does not have, or one without its value, is an error. */
+/** Reads a command line. A flag that the command does not have, or one without its value, is an error. */
 export function parseFlags(command: string, specs: readonly FlagSpec[], args: readonly string[]): Flags {
   const options = Object.fromEntries(
     specs.map(({ flag, value }) => [flag, { type: value === undefined ? ('boolean' as const) : ('string' as const) }]),
@@ -48,7 +48,7 @@ export function parseFlags(command: string, specs: readonly FlagSpec[], args: re
   }
 }
 
-/** meantBy suggests the flag of that name, or of a variable of that name: `--port` is PORT, and so --http-port. */
+/** Suggests the flag of that name, or of a variable of that name: `--port` is PORT, and so --http-port. */
 function meantBy(name: string, specs: readonly FlagSpec[]): string {
   const flags = new Map(specs.map(({ flag }) => [`--${flag}`, `--${flag}`]))
   for (const { flag, env } of specs) {
@@ -59,7 +59,7 @@ function meantBy(name: string, specs: readonly FlagSpec[]): string {
   return meant === undefined ? '' : `, did you mean "${meant}"?`
 }
 
-/** switchOf reads the value of a switch. */
+/** Reads the value of a switch. */
 export function switchOf(value: string, where: string): boolean {
   if (value === 'true' || value === '1') return true
   if (value === 'false' || value === '0') return false

@@ -8,7 +8,10 @@ import type { GrpcTls } from './grpc-settings.ts'
 import { type Given, lastOf, READERS } from './setting-values.ts'
 import { completed, SETTINGS, type SettingRow } from './settings.ts'
 
-/** TABLE is every setting that `sluice gateway` has in addition to those of the service. Their variables begin with SLUICE_GATEWAY_. */
+/**
+ * Every setting that `sluice gateway` has in addition to those of the service. Their variables begin with
+ * SLUICE_GATEWAY_.
+ */
 // biome-ignore format: two lines a setting
 const TABLE = {
   to: { kind: 'paths', value: 'URL',
@@ -48,12 +51,12 @@ const TABLE = {
 type Env = NodeJS.ProcessEnv
 type Name = keyof typeof TABLE
 
-/** GATEWAY_SETTINGS is TABLE with what follows from the names and kinds. */
+/** TABLE with what follows from the names and kinds. */
 export const GATEWAY_SETTINGS = Object.entries<SettingRow>(TABLE).map(([flag, row]) =>
   completed(flag, row, 'SLUICE_GATEWAY_'),
 )
 
-/** readGatewayConfig reads the settings of the service, and those of its gateway. */
+/** Reads the settings of the service, and those of its gateway. */
 export function readGatewayConfig(args: readonly string[], env: Env): Config & { readonly gateway: GatewayConfig } {
   const specs = [...SETTINGS, ...GATEWAY_SETTINGS]
   const config = readConfig(args, env, { name: 'gateway', specs })
@@ -80,7 +83,7 @@ function refuseMisspelled(env: Env): void {
 
 type Ask = (name: Name) => Given | undefined
 
-/** The flags that stand for a routes file, beside --to. */
+/** The flags that, with --to, replace a routes file. */
 const PLAIN = ['limit', 'no-limit', 'ceiling', 'ceiling-per-ip', 'concurrency'] as const
 
 function gatewayOf(given: Ask, host: string): GatewayConfig {
@@ -88,11 +91,11 @@ function gatewayOf(given: Ask, host: string): GatewayConfig {
   if ((to === undefined) === (routes === undefined)) {
     throw new SluiceError('UPSTREAM_REQUIRED', 'gateway', to === undefined ? 'neither is given' : 'both are given')
   }
-  const beside = to === undefined ? PLAIN.map(given).find((each) => each !== undefined) : undefined
-  if (beside !== undefined)
+  const unusable = to === undefined ? PLAIN.map(given).find((each) => each !== undefined) : undefined
+  if (unusable !== undefined)
     throw new SluiceError(
       'FLAG_UNKNOWN',
-      beside.where,
+      unusable.where,
       'only valid with --to. With --routes, set limits and the ceiling in the routes file',
     )
   return {
@@ -109,7 +112,7 @@ function gatewayOf(given: Ask, host: string): GatewayConfig {
   }
 }
 
-/** plainRoutes is a routes file that leads everything to one upstream. */
+/** Returns a routes file that leads everything to one upstream. */
 function plainRoutes(to: Given, given: Ask): object {
   const concurrency = concurrencyOf(given('concurrency'))
   const addresses = READERS.paths(to)

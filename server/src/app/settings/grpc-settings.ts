@@ -10,13 +10,13 @@ export interface GrpcConfig {
   /** 0: connections may last for ever. */
   readonly maxConnectionAgeMs: number
   readonly maxConnectionAgeGraceMs: number
-  /** Undefined: as many as the server allows by itself. */
+  /** Undefined: the default of the server. */
   readonly maxStreams: number | undefined
   readonly maxConnections: number | undefined
   readonly maxHeldMib: number | undefined
 }
 
-/** GrpcTls names files, and whom client certificates have to be made out to. */
+/** The files, and the name that client certificates must be issued to. */
 export interface GrpcTls {
   readonly certFile: string
   readonly keyFile: string
@@ -52,7 +52,7 @@ function grpcTlsOf(from: SettingSources): GrpcTls {
   return { certFile, keyFile, clientCaFile, clientSan }
 }
 
-/** tlsWarnings warns of a certificate that is given but not used. */
+/** Warns of a certificate that is given but not used. */
 export function tlsWarnings(from: SettingSources): string[] {
   const certificate = from.given('grpc-tls-cert')
   if (certificate === undefined || from.value('grpc-tls')) return []

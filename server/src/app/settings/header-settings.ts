@@ -1,13 +1,15 @@
 import type { SettingSources } from './setting-sources.ts'
 
-/** LimitHeaders are the names of fields that tell about a limit. */
+/** The names of the fields that describe a limit. */
 export interface LimitHeaders {
   readonly limit: string
   readonly remaining: string
   readonly reset: string
 }
 
-/** responseHeadersOf reads the names even where they are switched off: a wrong one is told today, not when it is needed. */
+/**
+ * Reads the names even where they are switched off, so that an invalid one is reported now and not when it is needed.
+ */
 export function responseHeadersOf(from: SettingSources): LimitHeaders | undefined {
   const limit = from.value('limit-header')
   const remaining = from.value('remaining-header')

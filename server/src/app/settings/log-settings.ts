@@ -2,7 +2,7 @@ import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { KafkaSettings } from '../../quotas/sinks/kafka-producer.ts'
 import type { SettingSources } from './setting-sources.ts'
 
-/** DecisionLogConfig says which decisions are logged, and where. */
+/** Says which decisions are logged, and where. */
 export interface DecisionLogConfig {
   /** A path, or `stdout`. */
   readonly target: string
@@ -12,14 +12,14 @@ export interface DecisionLogConfig {
   readonly files: number
 }
 
-/** AuditFileConfig is the file that the audit log goes to, too. */
+/** The file that the audit log goes to, too. */
 export interface AuditFileConfig {
   readonly path: string
   readonly maxMib: number
   readonly files: number
 }
 
-/** decisionLogOf reads the numbers even where there is no log: a wrong one is told today, not when it is needed. */
+/** Reads the numbers even where there is no log, so that an invalid one is reported now and not when it is needed. */
 export function decisionLogOf(from: SettingSources): DecisionLogConfig | undefined {
   const target = from.value('decision-log')
   const refusalsPerSecond = from.value('decision-log-refusals') ?? 100

@@ -5,13 +5,13 @@ type Env = NodeJS.ProcessEnv
 
 export interface MetricsConfig {
   readonly isOn: boolean
-  /** How many rules have series of their own. */
+  /** How many rules have separate series. */
   readonly maxRules: number
-  /** Where they are served beside the admin port. */
+  /** Where they are served in addition to the admin port. */
   readonly place: (Address & { readonly path: string }) | undefined
 }
 
-/** StatsdConfig is where counts are sent, and how: over TCP, or over UDP with tags that DogStatsD understands. */
+/** Where counts are sent, and how: over TCP, or over UDP with tags that DogStatsD understands. */
 export interface StatsdConfig {
   readonly host: string
   readonly port: number
@@ -33,8 +33,8 @@ export function metricsOf(from: SettingSources): MetricsConfig {
 }
 
 /**
- * statsdOf says where counts are sent. In envoyproxy/ratelimit StatsD is on unless it is switched off; here it is off unless
- * somebody asks for it or says where it is.
+ * Returns where counts are sent. In envoyproxy/ratelimit StatsD is on by default; here it is off unless it is switched
+ * on or its host is set.
  */
 export function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefined {
   const isDog = from.value('dog-statsd')
@@ -50,7 +50,7 @@ export function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefin
   return (isWanted || isDog) && !isSwitchedOn(env, 'DISABLE_STATS') ? config : undefined
 }
 
-/** statsdPortOf leaves out what Kubernetes sets by itself where there is a service of the name statsd: an address. */
+/** Ignores what Kubernetes sets if there is a service named statsd: an address. */
 function statsdPortOf(from: SettingSources): number {
   const given = from.given('statsd-port')
   const isLink = given?.source === 'env' && lastOf(given).startsWith('tcp://')

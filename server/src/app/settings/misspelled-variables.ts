@@ -16,11 +16,11 @@ const OF_GATEWAY = /^SLUICE_GATEWAY_/
 const OURS = [...KNOWN].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
 /** Variables are set for other programs too: only what is long, and nearly the same, was meant for us. */
 const LONG = byLetters([...KNOWN].filter((name) => name.length >= 6))
-/** What Kubernetes sets in every pod beside a service whose name begins with sluice. */
+/** What Kubernetes sets in every pod if there is a service whose name begins with sluice. */
 const OF_KUBERNETES =
   /^SLUICE_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$/
 
-/** refuseMisspelled throws for a variable that is nearly one of ours: a typo must not switch off what it was to set. */
+/** Throws for a variable that is nearly one of ours: a typo must not switch off what it was to set. */
 export function refuseMisspelled(env: Env): void {
   for (const name of strangers(env)) {
     const meant = meantBy(name)
@@ -28,7 +28,7 @@ export function refuseMisspelled(env: Env): void {
   }
 }
 
-/** misspelledVariables warns of other variables that look like ours. No error: they may be meant for other programs. */
+/** Warns of other variables that look like ours. No error: they may be meant for other programs. */
 export function misspelledVariables(env: Env): string[] {
   return strangers(env).flatMap((name) => {
     if (name.startsWith(PREFIX)) return [`${name} is not a setting`]
@@ -49,13 +49,13 @@ function byLetters(names: readonly string[]): ReadonlyMap<number, readonly strin
   return groups
 }
 
-/** aboutAsLong are the names that one edit may lead to: few of the many, which all are compared at every start. */
+/** Returns the names that one edit may lead to: few of the many, which all are compared at every start. */
 function aboutAsLong(name: string): string[] {
   const letters = lettersOf(name)
   return [letters - 1, letters, letters + 1].flatMap((count) => LONG.get(count) ?? [])
 }
 
-/** lettersOf is the length of a name as `nearest` compares it. */
+/** Returns the length of a name as `nearest` compares it. */
 function lettersOf(name: string): number {
   return name.replaceAll(/[-_]/g, '').length
 }

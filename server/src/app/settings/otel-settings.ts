@@ -5,7 +5,7 @@ type Env = NodeJS.ProcessEnv
 export const TRACE_PROTOCOLS = ['http/protobuf', 'http/json'] as const
 export type TraceProtocol = (typeof TRACE_PROTOCOLS)[number]
 
-/** A TracesConfig says that spans are exported, and how. Everything else the SDK reads from OTEL_* by itself. */
+/** Whether and how spans are exported. The SDK reads everything else from OTEL_*. */
 export interface TracesConfig {
   readonly protocol: TraceProtocol
   /** The variable that asks for it. */
@@ -17,8 +17,8 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_END
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL'] as const
 
 /**
- * tracesOf reads whether the environment asks for traces: by OTEL_TRACES_EXPORTER, or, where that says nothing, by an
- * address to send them to. OTEL_SDK_DISABLED=true and OTEL_TRACES_EXPORTER=none ask for none.
+ * Reads whether the environment asks for traces: by OTEL_TRACES_EXPORTER, or, where that says nothing, by an address to
+ * send them to. OTEL_SDK_DISABLED=true and OTEL_TRACES_EXPORTER=none ask for none.
  */
 export function tracesOf(env: Env): TracesConfig | undefined {
   if (env.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return undefined

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** packageFile is where a file of this package is, however deep in it this code lies: compiled, or in the bundle. */
+/** Returns where a file of this package is, however deep in it this code lies: compiled, or in the bundle. */
 export function packageFile(path: string): URL {
   let folder = new URL('.', import.meta.url)
   while (folder.pathname !== '/' && !existsSync(new URL('package.json', folder))) folder = new URL('..', folder)
   return new URL(path, folder)
 }
 
-/** packageVersion returns the package's version. */
+/** Returns the package's version. */
 export function packageVersion(): string {
   const text = readFileSync(packageFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version

@@ -54,7 +54,7 @@ describe('readPair', () => {
       'the key is encrypted',
       'server.crt',
       'locked.key',
-      () => invalid('locked.key', 'the key is encrypted, and nobody can be asked for its passphrase'),
+      () => invalid('locked.key', 'the key is encrypted, and its passphrase cannot be entered'),
     ],
     [
       'the certificate is a folder',

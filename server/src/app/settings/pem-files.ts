@@ -4,13 +4,13 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { Config } from './config.ts'
 import type { RedisTls } from './counter-settings.ts'
 
-/** A PemPair is a certificate, with its chain, and the key that belongs to it. */
+/** A certificate, with its chain, and the key that belongs to it. */
 export interface PemPair {
   readonly cert: Buffer
   readonly key: Buffer
 }
 
-/** readPem reads a certificate or a key that a setting names. */
+/** Reads a certificate or a key that a setting names. */
 export function readPem(file: string): Buffer {
   try {
     return readFileSync(file)
@@ -24,7 +24,7 @@ export function readPem(file: string): Buffer {
   }
 }
 
-/** readPair reads a certificate and its key, and throws when they are not that: a handshake would say much less. */
+/** Reads a certificate and its key, and throws when they are not that: a handshake would say much less. */
 export function readPair(certFile: string, keyFile: string): PemPair {
   const [cert, key] = [readPem(certFile), readPem(keyFile)]
   const certificate = certificateOf(cert, certFile)
@@ -39,7 +39,7 @@ export function readPair(certFile: string, keyFile: string): PemPair {
   return { cert, key }
 }
 
-/** readAuthority reads the certificate of an authority, or of several. */
+/** Reads the certificate of an authority, or of several. */
 export function readAuthority(file: string): Buffer {
   const ca = readPem(file)
   certificateOf(ca, file)
@@ -65,7 +65,7 @@ function keyOf(pem: Buffer, file: string): KeyObject {
 
 function wrongWithKey(pem: Buffer): string {
   if (pem.includes('BEGIN ENCRYPTED') || pem.includes('4,ENCRYPTED'))
-    return 'the key is encrypted, and nobody can be asked for its passphrase'
+    return 'the key is encrypted, and its passphrase cannot be entered'
   return pem.includes('-----BEGIN CERTIFICATE') ? 'it is a certificate, not a private key' : 'it is not a private key'
 }
 
@@ -73,7 +73,7 @@ function isKey(pem: Buffer): boolean {
   return /-----BEGIN [A-Z ]*PRIVATE KEY/.test(pem.toString('latin1'))
 }
 
-/** readRedisTls reads the files that are about TLS to Redis. */
+/** Reads the files that are about TLS to Redis. */
 export function readRedisTls({ caFile, certFile, keyFile }: RedisTls): Partial<PemPair> & { readonly ca?: Buffer } {
   return {
     ...(caFile !== undefined && { ca: readAuthority(caFile) }),
@@ -81,7 +81,7 @@ export function readRedisTls({ caFile, certFile, keyFile }: RedisTls): Partial<P
   }
 }
 
-/** requireFiles throws when a file that the settings name cannot be read, or is not what it is named for. */
+/** Throws when a file that the settings name cannot be read, or is not what it is named for. */
 export function requireFiles({ redisTls, grpc, gateway }: Config): void {
   readRedisTls(redisTls)
   for (const tls of [grpc.tls, gateway?.tls]) {

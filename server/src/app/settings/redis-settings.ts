@@ -1,12 +1,12 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { isOn } from './setting-values.ts'
 
-/** What the environment says about Redis beside its address, in the words of envoyproxy/ratelimit. */
+/** What the environment sets for Redis in addition to its address, with the names of envoyproxy/ratelimit. */
 type Env = NodeJS.ProcessEnv
 
 /**
- * redisUrlOf makes one address of what was given: an address as Sluice writes it, or host:port, a list of them or a path,
- * as REDIS_TYPE and REDIS_SOCKET_TYPE say. REDIS_AUTH and REDIS_TLS add what the address itself does not say.
+ * Makes one address of what was given: an address as Sluice writes it, or host:port, a list of them or a path, as
+ * REDIS_TYPE and REDIS_SOCKET_TYPE say. REDIS_AUTH and REDIS_TLS add what the address itself does not say.
  */
 export function redisUrlOf(given: string, where: string, env: Env): string {
   const address = given.trim()
@@ -30,11 +30,11 @@ function schemed(address: string, where: string, env: Env): string {
 }
 
 /** BESIDE_URL are variables that say something about a Redis, and nothing without its address. */
-const BESIDE_URL = ['REDIS_TYPE', 'REDIS_AUTH', 'REDIS_TLS', 'REDIS_SOCKET_TYPE', 'REDIS_SENTINEL_AUTH']
+const NEEDS_URL = ['REDIS_TYPE', 'REDIS_AUTH', 'REDIS_TLS', 'REDIS_SOCKET_TYPE', 'REDIS_SENTINEL_AUTH']
 
 /** redisWarnings warns, where no address is given, of variables that need one. */
 export function redisWarnings(env: Env): string[] {
-  const idle = BESIDE_URL.filter((name) => (env[name] ?? '') !== '')
+  const idle = NEEDS_URL.filter((name) => (env[name] ?? '') !== '')
   if (idle.length === 0) return []
   return [`${idle.join(', ')}: no effect, because REDIS_URL is not set; counters live in this process alone`]
 }
@@ -66,7 +66,7 @@ function withTls(url: string, env: Env): string {
   return url.replace(/^redis(?=[+:])/, 'rediss')
 }
 
-/** withAuth puts a password into an address that has none. */
+/** Puts a password into an address that has none. */
 function withAuth(url: string, auth: string): string {
   const [scheme, rest] = url.split('://', 2)
   if (auth === '' || rest.includes('@')) return url
@@ -74,7 +74,7 @@ function withAuth(url: string, auth: string): string {
   return `${scheme}://${encodeURIComponent(username)}:${encodeURIComponent(password)}@${rest}`
 }
 
-/** credentialsOf splits `user:password`. Without a colon all of it is the password. */
+/** Splits `user:password`. Without a colon all of it is the password. */
 export function credentialsOf(auth: string): { readonly username: string | undefined; readonly password: string } {
   const colon = auth.indexOf(':')
   return colon < 0

@@ -8,7 +8,7 @@ const URL_RULE =
   'A rules address must begin with http:// or https://. Tokens and passwords are sent only over https, or to this machine.'
 
 describe('rules at addresses', () => {
-  it('are told apart from files', () => {
+  it('are distinguished from files', () => {
     const config = readConfig(['--rules', 'a.yaml,https://h.example/r.yaml', '--rules', 'HTTPS://h.example/s'], {})
     expect(config.rules).toEqual(['a.yaml'])
     expect(config.remoteRules.urls).toEqual([
@@ -18,7 +18,7 @@ describe('rules at addresses', () => {
     expect(config.isExample).toBe(false)
   })
 
-  it('are shown without users and queries, and each by a name of its own', () => {
+  it('are shown without users and queries, and each by its own name', () => {
     const config = readConfig(
       ['--rules', 'https://u:p%40ss@h.example/r?X-Amz-Signature=0123456789abcdef,https://h.example/r?v=2'],
       {},
@@ -29,7 +29,7 @@ describe('rules at addresses', () => {
     )
   })
 
-  it('are asked for every 30 seconds unless told otherwise, and never more often than every second', () => {
+  it('are asked for every 30 seconds by default, and never more often than every second', () => {
     expect(readConfig([], {}).remoteRules).toMatchObject({ pollMs: 30_000, timeoutMs: 10_000, startsEmpty: false })
     const env = { SLUICE_RULES_POLL: '10ms', SLUICE_RULES_TIMEOUT: '0s', SLUICE_START_WITHOUT_RULES: 'true' }
     expect(readConfig([], env).remoteRules).toMatchObject({ pollMs: 1_000, timeoutMs: 100, startsEmpty: true })

@@ -4,7 +4,7 @@ import type { SettingSources } from './setting-sources.ts'
 import { type Given, lastOf, pathsOf } from './setting-values.ts'
 import { type XdsConfig, xdsOf } from './xds-settings.ts'
 
-/** RemoteRulesConfig is where rules come from beside files, and how they are asked for. It is plain data. */
+/** Where rules come from in addition to files, and how they are fetched. It is plain data. */
 export interface RemoteRulesConfig {
   readonly urls: readonly RulesUrl[]
   readonly pollMs: number
@@ -17,13 +17,13 @@ export interface RemoteRulesConfig {
   readonly xds: XdsConfig | undefined
 }
 
-/** A RulesUrl is an address of rules, and what people call it, without credentials. */
+/** An address of rules, and what people call it, without credentials. */
 export interface RulesUrl {
   readonly url: string
   readonly name: string
 }
 
-/** RulesTls names files. */
+/** Names files. */
 export interface RulesTls {
   readonly caFile: string | undefined
   readonly certFile: string | undefined
@@ -33,12 +33,12 @@ export interface RulesTls {
 const MIN_POLL_MS = 1_000
 const MIN_TIMEOUT_MS = 100
 
-/** isPath says whether a place of rules is a file or a directory. */
+/** Returns whether a place of rules is a file or a directory. */
 export function isPath(place: string): boolean {
   return !/^https?:\/\//i.test(place)
 }
 
-/** remoteRulesOf reads the settings about rules that come from elsewhere. */
+/** Reads the settings about rules that come from elsewhere. */
 export function remoteRulesOf(
   from: SettingSources,
   rules: Given | undefined,
@@ -62,7 +62,7 @@ export function hasRemoteRules({ urls, xds }: RemoteRulesConfig): boolean {
   return urls.length > 0 || xds !== undefined
 }
 
-/** rulePlaces names all places that rules come from, as people may see them. */
+/** Names all places that rules come from, as people may see them. */
 export function rulePlaces(config: {
   readonly rules: readonly string[]
   readonly remoteRules: RemoteRulesConfig
@@ -71,7 +71,7 @@ export function rulePlaces(config: {
   return [...config.rules, ...urls.map(({ name }) => name), ...(xds === undefined ? [] : [xds.name])]
 }
 
-/** urlOf reads an address. What is shown of it, in errors too, has neither user nor query. */
+/** Reads an address. What is shown of it, in errors too, has neither user nor query. */
 function urlOf(place: string, { where }: Given, hasToken: boolean): URL {
   const url = tryUrl(place)
   if (url === undefined) throw new SluiceError('RULES_URL_INVALID', where, 'not an address')
@@ -96,7 +96,7 @@ function tryUrl(place: string): URL | undefined {
   }
 }
 
-/** named calls each address by a name of its own: those that differ only in what is not shown are numbered. */
+/** Gives each address a unique name: those that differ only in hidden parts are numbered. */
 function named(urls: readonly URL[]): readonly RulesUrl[] {
   const shown = urls.map(shownUrl)
   return urls.map(({ href }, i) => {
@@ -105,7 +105,7 @@ function named(urls: readonly URL[]): readonly RulesUrl[] {
   })
 }
 
-/** A token is one word of visible characters: nothing else may stand in a header. */
+/** A token is one word of visible characters: a header can have nothing else. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
 
 function tokenOf(from: SettingSources): { readonly token: string | undefined; readonly tokenFile: string | undefined } {
@@ -133,13 +133,13 @@ function rulesTlsOf(from: SettingSources): RulesTls {
   return { caFile: from.value('rules-ca'), certFile: from.value('rules-cert'), keyFile: from.value('rules-key') }
 }
 
-/** remoteRulesWarnings warns of rules that anybody on the way can change. */
+/** Warns of rules that can be changed on the way. */
 export function remoteRulesWarnings({ urls }: RemoteRulesConfig): string[] {
   const open = urls.filter(({ url }) => url.startsWith('http:') && !isLoopback(new URL(url).hostname))
   return open.map(({ name }) => `rules come from ${name} without TLS: anybody on the way can change them`)
 }
 
-/** secretsOfRemoteRules lists what nobody may read in a log: tokens, passwords, signatures in addresses. */
+/** Lists what must not appear in a log: tokens, passwords, signatures in addresses. */
 export function secretsOfRemoteRules({ urls, token, xds }: RemoteRulesConfig): string[] {
   const inUrls = urls.flatMap(({ url }) => {
     const { password, search, searchParams } = new URL(url)

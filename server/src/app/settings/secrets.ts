@@ -2,7 +2,7 @@ import type { Config } from './config.ts'
 import { credentialsOf } from './redis-settings.ts'
 import { secretsOfRemoteRules } from './remote-rules.ts'
 
-/** secretsOf lists every text of the configuration that nobody may read in a log. */
+/** Lists every text of the configuration that must not appear in a log. */
 export function secretsOf(config: Config): string[] {
   const { secret, leaseSecret, redisUrl, database, redisSentinelAuth, auditKafka } = config
   const tokens = [...config.tokens, ...config.adminTokens.map(({ token }) => token)]
@@ -16,7 +16,7 @@ export function secretsOf(config: Config): string[] {
     .filter((text) => text !== '')
 }
 
-/** passwordOf is the password of an address, or all of what stands for it. */
+/** Returns the password of an address, or all of what stands for it. */
 function passwordOf(address: string | undefined): string {
   const [, credentials = ''] = /:\/\/(?:([^/]*)@)?/.exec(address ?? '') ?? []
   return decoded(credentials.slice(credentials.indexOf(':') + 1))

@@ -6,14 +6,14 @@ import { SETTINGS, type SettingName, type SettingOf, type SettingSpec } from './
 
 type Env = NodeJS.ProcessEnv
 
-/** SettingValue is what reading a setting returns. Without a default, one that is not given is undefined. */
+/** What reading a setting returns. Without a default, one that is not given is undefined. */
 export type SettingValue<N extends SettingName> =
   | (SettingOf<N> extends { choices: readonly (infer C)[] }
       ? C
       : ReturnType<(typeof READERS)[Exclude<SettingOf<N>['kind'], 'choice'>]>)
   | (SettingOf<N> extends { default: string } | { kind: 'switch' } ? never : undefined)
 
-/** SettingSources is where settings come from: the command line before the environment before the config file. */
+/** Where settings come from: the command line before the environment before the config file. */
 export class SettingSources {
   readonly #flags: Flags
   readonly #env: Env
@@ -27,7 +27,7 @@ export class SettingSources {
     if (file !== undefined) this.#file = readConfigFile(lastOf(file))
   }
 
-  /** given returns what was said about a setting. An empty variable says nothing. */
+  /** Returns what was said about a setting. An empty variable says nothing. */
   given(name: SettingName): Given | undefined {
     if (this.#flags.has(name)) return { values: this.#flags.all(name), where: `--${name}`, source: 'flag' }
     for (const variable of variablesOf(name)) {
@@ -37,7 +37,7 @@ export class SettingSources {
     return this.#file.get(name)
   }
 
-  /** value reads a setting as its kind, or its default. */
+  /** Reads a setting as its kind, or its default. */
   value<N extends SettingName>(name: N): SettingValue<N> {
     const spec: SettingSpec = SPECS.get(name) as SettingSpec
     const given = this.given(name) ?? defaultOf(spec)
@@ -59,7 +59,7 @@ const VARIABLES: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 )
 
-/** variablesOf returns the variables of a setting: ours, its alias, then what envoyproxy/ratelimit calls it. */
+/** Returns the variables of a setting: ours, its alias, then what envoyproxy/ratelimit calls it. */
 export function variablesOf(name: SettingName): readonly string[] {
   return VARIABLES.get(name) ?? []
 }

@@ -3,7 +3,7 @@ import { parseDuration } from 'sluice/internal/core/duration'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { switchOf } from './flags.ts'
 
-/** A Given is what somebody said about a setting, and where. */
+/** The value of a setting, and where it was set. */
 export interface Given {
   readonly values: readonly string[]
   /** `--http-port`, `PORT` or `sluice.yaml:3: http_port`. */
@@ -15,7 +15,7 @@ export interface Given {
 const MAX_DURATION_MS = 20 * 86_400_000
 const MAX_WORKERS = 512
 
-/** lastOf is the value that counts: that of a flag given twice is the last. */
+/** Returns the value that counts: that of a flag given twice is the last. */
 export function lastOf({ values }: Given): string {
   return values.at(-1) ?? ''
 }
@@ -33,13 +33,13 @@ export function portOf(given: Given): number {
   return Number(value)
 }
 
-/** isOn reads a switch. Variables may be spelled as in Go programs: TRUE, True, t. */
+/** Reads a switch. Variables may be written as in Go programs: TRUE, True, t. */
 export function isOn(given: Given): boolean {
   const value = lastOf(given)
   if (given.source !== 'env') return switchOf(value, given.where)
-  const spelled = value.toLowerCase()
-  if (spelled === 't' || spelled === 'f') return spelled === 't'
-  return switchOf(['true', 'false'].includes(spelled) ? spelled : value, given.where)
+  const lower = value.toLowerCase()
+  if (lower === 't' || lower === 'f') return lower === 't'
+  return switchOf(['true', 'false'].includes(lower) ? lower : value, given.where)
 }
 
 export function durationOf(given: Given): number {
@@ -73,26 +73,26 @@ export function levelOf(given: Given): LogLevel {
   return OTHER_LEVELS.get(lastOf(given).toLowerCase()) ?? choiceOf(given, LOG_LEVELS)
 }
 
-/** countOf reads a whole number; 0 stands for the default. */
+/** Reads a whole number; 0 stands for the default. */
 export function countOf(given: Given): number | undefined {
   const value = lastOf(given)
   if (!/^\d{1,9}$/.test(value)) throw new SluiceError('COUNT_INVALID', given.where, got(value))
   return Number(value) === 0 ? undefined : Number(value)
 }
 
-/** rateOf reads a whole number; 0 stands for none. */
+/** Reads a whole number; 0 stands for none. */
 export function rateOf(given: Given): number {
   return countOf(given) ?? 0
 }
 
-/** shareOf reads a share: a number from 0 to 1. */
+/** Reads a share: a number from 0 to 1. */
 export function shareOf(given: Given): number {
   const value = lastOf(given)
   if (!/^(0|1|0?\.\d{1,9}|1\.0{1,9})$/.test(value)) throw new SluiceError('SHARE_INVALID', given.where, got(value))
   return Number(value)
 }
 
-/** workersOf returns how many processes are to serve; `auto` is one for each core that this process may use. */
+/** Returns how many processes are to serve; `auto` is one for each core that this process may use. */
 export function workersOf(given: Given): number {
   const value = lastOf(given)
   if (value.toLowerCase() === 'auto') return availableParallelism()
@@ -101,7 +101,7 @@ export function workersOf(given: Given): number {
   return count
 }
 
-/** headerOf reads a field name. Whatever else stands there would end up in the answers of a gateway. */
+/** Reads a field name. Whatever else stands there would end up in the answers of a gateway. */
 export function headerOf(given: Given): string {
   const value = lastOf(given)
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(value)) {
@@ -110,7 +110,7 @@ export function headerOf(given: Given): string {
   return value
 }
 
-/** hostNamesOf reads names of hosts, without ports. */
+/** Reads names of hosts, without ports. */
 export function hostNamesOf(given: Given): string[] {
   const names = pathsOf(given)
   for (const name of names) {
@@ -119,7 +119,7 @@ export function hostNamesOf(given: Given): string[] {
   return names
 }
 
-/** nodeNameOf reads what a node is called where nodes are listed. */
+/** Reads what a node is called where nodes are listed. */
 export function nodeNameOf(given: Given): string {
   const value = lastOf(given)
   if (!/^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/.test(value)) {
@@ -128,13 +128,13 @@ export function nodeNameOf(given: Given): string {
   return value
 }
 
-/** An Address is where something listens. */
+/** Where something listens. */
 export interface Address {
   readonly host: string
   readonly port: number
 }
 
-/** addressOf reads `host:port`, `[::1]:port` or `:port`, which is every address of the machine. */
+/** Reads `host:port`, `[::1]:port` or `:port`, which is every address of the machine. */
 export function addressOf(given: Given): Address {
   const value = lastOf(given)
   const [, bracketed, host = '', port = ''] = /^(?:\[([^\]]*)\]|([^:]*)):(\d{1,5})$/.exec(value) ?? []
@@ -142,7 +142,7 @@ export function addressOf(given: Given): Address {
   return { host: bracketed ?? (host || '0.0.0.0'), port: Number(port) }
 }
 
-/** tagsOf reads `key:value,key:value`. What StatsD would take for something else is refused. */
+/** Reads `key:value,key:value`. What StatsD would take for something else is refused. */
 export function tagsOf(given: Given): Readonly<Record<string, string>> {
   const tags = pathsOf(given).map((pair) => /^([^:=|@#\s]+):([^:=|@#\s]+)$/.exec(pair))
   if (tags.includes(null)) throw new SluiceError('TAGS_INVALID', given.where, got(lastOf(given)))
@@ -171,7 +171,7 @@ export const READERS = {
 
 export type SettingKind = keyof typeof READERS
 
-/** isSwitchedOn says whether the environment switches something on that is no setting of ours. */
+/** Returns whether the environment switches something on that is no setting of ours. */
 export function isSwitchedOn(env: NodeJS.ProcessEnv, name: string): boolean {
   const value = env[name] ?? ''
   return value !== '' && isOn({ values: [value], where: name, source: 'env' })

@@ -43,7 +43,7 @@ describe('SETTINGS', () => {
     }
   })
 
-  it('says of each what it is when nobody gives it', () => {
+  it('says of each what it is when no one gives it', () => {
     expect(settings.filter((each) => (each.default === undefined) === (each.unset === undefined))).toEqual([])
   })
 
@@ -96,7 +96,7 @@ describe('a setting that is misspelled', () => {
     )
   })
 
-  it('is told where nothing is near', () => {
+  it('is reported where nothing is near', () => {
     expect(readConfig([], { SLUICE_COLOUR_OF_THE_BIKESHED: '1' }).warnings).toEqual([
       'SLUICE_COLOUR_OF_THE_BIKESHED is not a setting',
     ])

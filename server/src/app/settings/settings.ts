@@ -14,7 +14,7 @@ export const SETTING_GROUPS = [
 
 type Group = (typeof SETTING_GROUPS)[number]
 
-/** A SettingRow is one setting. What follows from its name and kind is left out. */
+/** One setting. What follows from its name and kind is left out. */
 export interface SettingRow {
   /** What its value is, and so how it is read. */
   readonly kind: SettingKind
@@ -33,7 +33,7 @@ export interface SettingRow {
   readonly text: string
 }
 
-/** A SettingSpec is one setting of `sluice serve`, complete. A switch has no `value`. */
+/** One setting of `sluice serve`, complete. A switch has no `value`. */
 export interface SettingSpec extends SettingRow {
   readonly group: Group
   readonly flag: string
@@ -41,9 +41,9 @@ export interface SettingSpec extends SettingRow {
 }
 
 /**
- * TABLE is the one list of settings. Each is a flag, an environment variable and, with _ for -, a key of the config file. The loader reads
- * settings by it, `--help` is printed from it, and docs/operate.md has its rows. What envoyproxy/ratelimit calls them is in
- * envoy-settings.ts. A setting that no code reads fails a test.
+ * The one list of settings. Each is a flag, an environment variable and, with _ for -, a key of the config file. The
+ * loader reads settings by it, `--help` is printed from it, and docs/operate.md has its rows. What envoyproxy/ratelimit
+ * calls them is in envoy-settings.ts. A setting that no code reads fails a test.
  */
 // biome-ignore format: two lines a setting
 const TABLE = {
@@ -313,7 +313,7 @@ type Table = typeof TABLE
 
 export type SettingName = { [G in Group]: keyof Table[G] & string }[Group]
 
-/** SettingOf is the row of a setting. */
+/** The row of a setting. */
 export type SettingOf<N extends SettingName> = { [G in Group]: N extends keyof Table[G] ? Table[G][N] : never }[Group]
 
 /** What the help calls the value of a kind. */
@@ -326,7 +326,7 @@ const VALUES: Partial<Record<SettingKind, string>> = {
   text: 'TEXT',
 }
 
-/** completed adds to a row what follows from its name and kind. */
+/** Adds to a row what follows from its name and kind. */
 export function completed(flag: string, row: SettingRow, variables = 'SLUICE_'): Omit<SettingSpec, 'group'> {
   const value = row.value ?? VALUES[row.kind]
   const unset = row.unset ?? (row.kind === 'switch' ? 'off' : 'none')
@@ -339,12 +339,12 @@ export function completed(flag: string, row: SettingRow, variables = 'SLUICE_'):
   }
 }
 
-/** SETTINGS is every setting, in the order of the table. */
+/** Returns every setting, in the order of the table. */
 export const SETTINGS = SETTING_GROUPS.flatMap((group) =>
   Object.entries<SettingRow>(TABLE[group]).map(([flag, row]) => ({ group, ...completed(flag, row) })),
 ) as readonly (SettingSpec & { readonly flag: SettingName })[]
 
-/** fileKey is the name of a setting in the config file. */
+/** Returns the name of a setting in the config file. */
 export function fileKey(flag: string): string {
   return flag.replaceAll('-', '_')
 }

@@ -1,14 +1,14 @@
 import type { FleetShedding, WorkerShedding } from 'sluice/internal/engine/load-shedder'
 import type { SettingSources } from './setting-sources.ts'
 
-/** SheddingConfig says when requests are shed. */
+/** Says when requests are shed. */
 export interface SheddingConfig {
   readonly worker: WorkerShedding
-  /** Undefined: nobody knows what the fleet can take. */
+  /** Undefined: the capacity of the fleet is unknown. */
   readonly fleet: FleetShedding | undefined
 }
 
-/** sheddingOf says when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
+/** Returns when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
 export function sheddingOf(from: SettingSources): SheddingConfig {
   const capacity = from.value('shed-capacity')
   const latencyMs = from.value('shed-latency')

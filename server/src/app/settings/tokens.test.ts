@@ -64,7 +64,7 @@ describe('SLUICE_TOKEN', () => {
 
   it('makes --trust-callers superfluous, which is said', () => {
     expect(readConfig(['--trust-callers'], { SLUICE_TOKEN: TOKEN }).warnings).toEqual([
-      '--trust-callers changes nothing: SLUICE_TOKEN is set, and whoever shows the token is trusted',
+      '--trust-callers has no effect: SLUICE_TOKEN is set, and callers that send the token are trusted',
     ])
     expect(readConfig(['--trust-callers'], {}).warnings).toEqual([])
   })

@@ -7,7 +7,7 @@ const TOKEN = /^[-._~+/0-9A-Za-z]+=*$/
 const FEWEST = 16
 const MOST = 1024
 
-/** tokensOf reads the tokens of callers: several, while one takes the place of another. Errors do not show them. */
+/** Reads the tokens of callers: several, while one takes the place of another. Errors do not show them. */
 export function tokensOf(given: Given | undefined): string[] {
   if (given === undefined) return []
   const tokens = given.values.flatMap((list) => list.split(',')).map((token) => token.trim())
@@ -18,7 +18,7 @@ export function tokensOf(given: Given | undefined): string[] {
   return tokens
 }
 
-/** An AdminTokenSetting is a token of the admin API that was set, and what it may do. */
+/** A token of the admin API that was set, and what it may do. */
 export interface AdminTokenSetting {
   readonly role: Role
   readonly token: string
@@ -26,7 +26,7 @@ export interface AdminTokenSetting {
 
 const ROLES: readonly string[] = ['viewer', 'operator', 'admin'] satisfies readonly Role[]
 
-/** adminTokensOf reads the tokens of the admin API: `TOKEN` for an admin, or `ROLE:TOKEN`. Errors do not show them. */
+/** Reads the tokens of the admin API: `TOKEN` for an admin, or `ROLE:TOKEN`. Errors do not show them. */
 export function adminTokensOf(given: Given | undefined): AdminTokenSetting[] {
   if (given === undefined) return []
   const parts = given.values.flatMap((list) => list.split(',')).map((each) => each.trim().split(':'))

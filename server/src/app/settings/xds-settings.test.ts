@@ -106,7 +106,7 @@ describe('the settings of a control plane', () => {
     })
   })
 
-  it('are ours, too, and go beside files', () => {
+  it('are ours, too, and work together with files', () => {
     const config = readConfig(['--rules-xds', 'control:1', '--rules', 'r.yaml', '--rules-xds-tls'], {})
     expect(config).toMatchObject({ rules: ['r.yaml'], remoteRules: { xds: { host: 'control', isTls: true } } })
   })

@@ -2,14 +2,14 @@ import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { SettingSources } from './setting-sources.ts'
 import { type Given, lastOf } from './setting-values.ts'
 
-/** XdsConfig is where a control plane is, and what it is told of us. It is plain data. */
+/** Where a control plane is, and what is sent to it about this node. It is plain data. */
 export interface XdsConfig {
   /** What people call it. */
   readonly name: string
   readonly host: string
   readonly port: number
   readonly isTls: boolean
-  /** Whom its certificate is made out to. Undefined: its host. */
+  /** The name its certificate must match. Undefined: its host. */
   readonly serverName: string | undefined
   readonly node: { readonly id: string; readonly metadata: Readonly<Record<string, string>> }
   readonly headers: Readonly<Record<string, string>>
@@ -22,12 +22,15 @@ const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const MOST_MESSAGE_BYTES = 64 * 1024 * 1024
 const MIN_BACKOFF_MS = 100
 
-/** isXdsWanted says whether the environment asks for rules as envoyproxy/ratelimit gets them from a control plane. */
+/** Returns whether the environment asks for rules as envoyproxy/ratelimit gets them from a control plane. */
 export function isXdsWanted(env: NodeJS.ProcessEnv): boolean {
   return (env.CONFIG_TYPE ?? '').toLowerCase() === 'grpc_xds_sotw'
 }
 
-/** xdsOf reads the settings about a control plane. Those beside its address are read in any case: a wrong one is told today. */
+/**
+ * Reads the settings of a control plane. Settings other than its address are read in any case, so that an invalid one
+ * is reported now.
+ */
 export function xdsOf(from: SettingSources, env: NodeJS.ProcessEnv): XdsConfig | undefined {
   const backoffMs = Math.max(MIN_BACKOFF_MS, from.value('rules-xds-backoff'))
   const options = {
@@ -47,7 +50,7 @@ function serverOf({ CONFIG_GRPC_XDS_SERVER_URL: url = '' }: NodeJS.ProcessEnv): 
   return { values: [url || 'localhost:18000'], where: 'CONFIG_GRPC_XDS_SERVER_URL', source: 'env' }
 }
 
-/** placeOf reads `host:port` or `[::1]:port`; dns:/// before it says nothing more. */
+/** Reads `host:port` or `[::1]:port`; dns:/// before it says nothing more. */
 function placeOf(given: Given): Pick<XdsConfig, 'name' | 'host' | 'port'> {
   const value = lastOf(given).replace(/^dns:\/\/\//, '')
   const [, bracketed, bare = '', port = ''] = /^(?:\[([0-9A-Fa-f:.]+)\]|([\w.-]+)):(\d{1,5})$/.exec(value) ?? []
@@ -72,7 +75,7 @@ function pairsOf(given: Given | undefined, form: RegExp): Readonly<Record<string
   return Object.fromEntries(pairs.flatMap((pair) => (pair === null ? [] : [[pair[1].trim(), pair[2].trim()]])))
 }
 
-/** What the connection says by itself. */
+/** Headers that the connection sets. */
 const OURS =
   /^(?:te|host|connection|keep-alive|proxy-connection|transfer-encoding|upgrade|content-type|content-length|grpc-.*)$/
 

@@ -2,10 +2,10 @@ import { got, SluiceError } from 'sluice/internal/core/errors'
 
 export const DEFAULT_ADMIN = 'http://localhost:8082'
 
-/** adminAddress reads the address of an admin port: `http://host:port`, or `host:port`. */
+/** Reads the address of an admin port: `http://host:port`, or `host:port`. */
 export function adminAddress(text: string): URL {
-  const spelled = /^https?:\/\//.test(text) ? text : `http://${text}`
-  const url = URL.canParse(spelled) ? new URL(spelled) : undefined
+  const full = /^https?:\/\//.test(text) ? text : `http://${text}`
+  const url = URL.canParse(full) ? new URL(full) : undefined
   if (url === undefined || url.username !== '' || url.password !== '' || url.search !== '') {
     throw new SluiceError('ADMIN_URL_INVALID', '--admin', got(text))
   }

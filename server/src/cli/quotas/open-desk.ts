@@ -3,7 +3,7 @@ import type { Flags } from '../../app/settings/flags.ts'
 import { adminAddress, DEFAULT_ADMIN } from '../admin/admin-address.ts'
 import { remoteDesk } from './remote-desk.ts'
 
-/** FLAGS_OF_DESK are the flags of commands that work with a database, or with a service that has one. */
+/** The flags of commands that work with a database, or with a service that has one. */
 export const FLAGS_OF_DESK = [
   ...DESK_FLAGS,
   { flag: 'admin', value: 'URL' },
@@ -11,8 +11,8 @@ export const FLAGS_OF_DESK = [
 ] as const
 
 /**
- * withDesk opens what a command line names: the admin API of a service, or else a database, or else the service on this machine. A
- * data directory is locked while a service has it open, so that such a service has to be asked.
+ * Opens what a command line names: the admin API of a service, or else a database, or else the service on this machine.
+ * A data directory is locked while a service has it open, so that such a service has to be asked.
  */
 export async function withDesk(flags: Flags, work: (desk: QuotaDesk) => Promise<void>): Promise<void> {
   const desk = (flags.has('admin') ? undefined : await openDirectDesk(flags, process.env)) ?? remote(flags)

@@ -3,7 +3,7 @@ import type { DeskVerification, QuotaDesk, ShownEntry, ShownToken } from '../../
 
 const TIMEOUT_MS = 60_000
 
-/** remoteDesk asks a service that runs, through its admin API. */
+/** Asks a service that runs, through its admin API. */
 export function remoteDesk(admin: URL, token: string | undefined): QuotaDesk {
   const ask = asker(admin, token)
   return {
@@ -42,7 +42,7 @@ interface Verified {
   readonly broken: { readonly sequence: number; readonly reason: string } | null
 }
 
-/** asker returns a function that sends a request, and returns the answer; undefined for the code `unless`. */
+/** Returns a function that sends a request, and returns the answer; undefined for the code `unless`. */
 function asker(admin: URL, token: string | undefined) {
   const headers = {
     ...(token !== undefined && { authorization: `Bearer ${token}` }),

@@ -11,7 +11,7 @@ export interface Asked {
 const TIMEOUT_MS = 3_000
 const MAX_KEYS = '100'
 
-/** An AdminClient asks an admin port for all that is shown. */
+/** Asks an admin port for all that is shown. */
 export class AdminClient {
   readonly #base: URL
   readonly #headers: Record<string, string>
@@ -21,7 +21,7 @@ export class AdminClient {
     this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
   }
 
-  /** sample asks for everything at once. It rejects with an error that says in words why there is no answer. */
+  /** Requests everything in parallel. Rejects with an error that describes why there is no answer. */
   async sample({ by, minutes, scope }: Asked): Promise<Sample> {
     const query = new URLSearchParams({ by, minutes: String(minutes), scope, limit: MAX_KEYS })
     const [stats, metrics, hotKeys] = await Promise.all([
@@ -38,7 +38,7 @@ export class AdminClient {
     }
   }
 
-  /** #get returns the text of a path, or undefined where there is none. */
+  /** Returns the text of a path, or undefined where there is none. */
   async #get(path: string): Promise<string | undefined> {
     // A token is for this address alone.
     const options = { headers: this.#headers, redirect: 'error', signal: AbortSignal.timeout(TIMEOUT_MS) } as const

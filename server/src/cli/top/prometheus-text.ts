@@ -1,17 +1,19 @@
-/** A Series is one line of metrics: its labels, and its value. */
+/** One line of metrics: its labels, and its value. */
 export interface Series {
   readonly labels: ReadonlyMap<string, string>
   readonly value: number
 }
 
-/** Metrics are series by the name of their metric. */
+/** Series by the name of their metric. */
 export type Metrics = ReadonlyMap<string, readonly Series[]>
 
 const LINE = /^([a-zA-Z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)(?:\s+\S+)?(?:\s+#.*)?$/
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', '"': '"', '\\': '\\' }
 
-/** readMetrics reads the metrics of these names from the text form of Prometheus or OpenMetrics. What it cannot read, it leaves out. */
+/**
+ * Reads the metrics of these names from the text form of Prometheus or OpenMetrics. What it cannot read, it leaves out.
+ */
 export function readMetrics(text: string, names: ReadonlySet<string>): Metrics {
   const metrics = new Map<string, Series[]>()
   for (const line of text.split('\n')) {
@@ -36,10 +38,10 @@ function numberOf(written: string): number {
   return written === '-Inf' ? Number.NEGATIVE_INFINITY : Number(written)
 }
 
-/** Buckets are a histogram: by upper bound, how many values were no larger. */
+/** A histogram: by upper bound, how many values were no larger. */
 export type Buckets = ReadonlyMap<number, number>
 
-/** bucketsOf adds the buckets of all series of a histogram up. */
+/** Adds the buckets of all series of a histogram up. */
 export function bucketsOf(series: readonly Series[] = []): Buckets {
   const buckets = new Map<number, number>()
   for (const { labels, value } of series) {
@@ -49,7 +51,7 @@ export function bucketsOf(series: readonly Series[] = []): Buckets {
   return buckets
 }
 
-/** quantile estimates below what value such a share of all values lies, as Prometheus does. Undefined: there are none. */
+/** Estimates below what value such a share of all values lies, as Prometheus does. Undefined: there are none. */
 export function quantile(share: number, buckets: Buckets): number | undefined {
   const bounds = [...buckets].sort(([a], [b]) => a - b)
   const total = bounds.at(-1)?.[1] ?? 0

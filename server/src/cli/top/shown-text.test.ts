@@ -15,7 +15,7 @@ describe('plainText', () => {
     ['\ud800', '\\u{d800}'],
     ['a\u00a0b\u2028', 'a\\u{a0}b\\u{2028}'],
     ['ключ 鍵 🔑', 'ключ 鍵 🔑'],
-  ])('spells %j as %j', (text, plain) => {
+  ])('formats %j as %j', (text, plain) => {
     expect(plainText(text)).toBe(plain)
   })
 })
@@ -38,7 +38,7 @@ describe('fitted', () => {
     expect(fitted('12', 5, 'right')).toBe('   12')
   })
 
-  it('is as wide as it is told, whatever the text', () => {
+  it('is as wide as requested, whatever the text', () => {
     for (let code = 0; code < 0x30000; code += 7) {
       const text = `a${String.fromCodePoint(code)}`.repeat(20)
       const shown = fitted(text, 24)

@@ -34,7 +34,7 @@ function opened(keyboard = new Keyboard()) {
 }
 
 describe('Terminal', () => {
-  it('draws on a screen of its own, and gives the old one back, once', () => {
+  it('draws on its own screen, and gives the old one back, once', () => {
     const { terminal, written, keyboard } = opened()
     terminal.close()
     terminal.close()

@@ -16,19 +16,19 @@ export interface TerminalInput {
 // Alternate screen, no cursor, no wrapping; and back.
 const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l'
 const LEAVE = '\u001b[?7h\u001b[?25h\u001b[?1049l'
-// A terminal that knows how shows all of it at once.
+// A terminal with support for it shows the whole update in one step.
 const BEGIN = '\u001b[?2026h\u001b[H'
 const END = '\u001b[J\u001b[?2026l'
 const REST_OF_LINE = '\u001b[K'
 
-/** Terminal draws whole screens in place, and leaves the terminal as it found it. */
+/** Draws whole screens in place, and leaves the terminal as it found it. */
 export class Terminal {
   readonly #out: TerminalOutput
   readonly #input: TerminalInput
   readonly #pressed: (key: string) => void
   #isOpen = false
 
-  /** pressed is told of each key. Ctrl-C is `\u0003`. */
+  /** Calls `pressed` for each key. Ctrl-C is `\u0003`. */
   constructor(out: TerminalOutput, input: TerminalInput, pressed: (key: string) => void) {
     this.#out = out
     this.#input = input
@@ -45,12 +45,12 @@ export class Terminal {
     this.#input.resume()
   }
 
-  /** draw replaces what is shown, line by line: nothing is cleared before it is drawn again, so that nothing flickers. */
+  /** Replaces what is shown, line by line: nothing is cleared before it is drawn again, so that nothing flickers. */
   draw(lines: readonly string[]): void {
     if (this.#isOpen) this.#out.write(BEGIN + lines.map((line) => line + REST_OF_LINE).join('\r\n') + END)
   }
 
-  /** close gives the terminal back. It may be called twice. */
+  /** Gives the terminal back. It may be called twice. */
   close(): void {
     if (!this.#isOpen) return
     this.#isOpen = false

@@ -67,7 +67,7 @@ describe('drawScreen', () => {
     expect(drawn(view, 80, 24, false).join('')).not.toContain('\u001b[')
   })
 
-  it('says what is wrong, beside what was last known', () => {
+  it('says what is wrong, with what was last known', () => {
     const lines = drawn(viewWith({}), 80, 24, false, 'http://localhost:8082: no answer: ECONNREFUSED; trying again')
     expect(lines[1]).toContain('no answer: ECONNREFUSED; trying again')
     expect(lines[2]).toContain('decisions')

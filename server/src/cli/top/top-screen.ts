@@ -1,7 +1,7 @@
 import { fitted, plainText } from './shown-text.ts'
 import type { HotKeysAnswer, TopView } from './top-view.ts'
 
-/** A ScreenSize is what a view is drawn on. */
+/** What a view is drawn on. */
 export interface ScreenSize {
   readonly columns: number
   readonly rows: number
@@ -27,7 +27,7 @@ const RULE_SHARE = 0.35
 
 const FOOT = 'q quit   r refused   a active   1 5 6: last minute, 5 minutes, hour'
 
-/** drawScreen draws a view as lines that fit. None of them has a control character but for colours. */
+/** Draws a view as lines that fit. None of them has a control character but for colours. */
 export function drawScreen({ admin, view, trouble }: Shown, { columns, rows, hasColour }: ScreenSize): string[] {
   const width = Math.min(Math.max(columns, MIN_COLUMNS), MAX_COLUMNS)
   const paint = (code: number, line: string): string => (hasColour ? `\u001b[${code}m${line}\u001b[0m` : line)
@@ -118,7 +118,7 @@ function listsOf(hotKeys: HotKeysAnswer, width: number, room: number, head: (lin
   ]
 }
 
-/** shown spells a number for people: 1,234.5. */
+/** Formats a number for people: 1,234.5. */
 function shown(value: number | null, digits: number): string {
   if (value === null || !Number.isFinite(value)) return '-'
   return value.toLocaleString('en-US', { maximumFractionDigits: digits, minimumFractionDigits: digits })

@@ -60,7 +60,7 @@ describe('viewOf', () => {
     expect(store).toEqual({ circuit: null, errorsPerSecond: null, fallbacksPerSecond: null, callMs: null })
   })
 
-  it('shows nothing below 0 when the service was started anew', () => {
+  it('shows nothing below 0 when the service was restarted', () => {
     const view = viewOf('http://a', sampleOf(0, {}, METRICS_TEXT(9)), sampleOf(1_000, {}, METRICS_TEXT(1)))
     expect(view).toMatchObject({ perSecond: 0, refusedPerSecond: 0, p99Ms: 0.99 })
   })

@@ -1,6 +1,6 @@
 import { type Buckets, bucketsOf, type Metrics, quantile, type Series } from './prometheus-text.ts'
 
-/** A Sample is what an admin port said at one time. */
+/** What an admin port said at one time. */
 export interface Sample {
   readonly atMs: number
   /** Counts of /stats. */
@@ -10,7 +10,7 @@ export interface Sample {
   readonly hotKeys: HotKeysAnswer | undefined
 }
 
-/** A HotKeysAnswer is what of the answer of /admin/v1/hot-keys is shown. */
+/** What of the answer of /admin/v1/hot-keys is shown. */
 export interface HotKeysAnswer {
   readonly by: string
   readonly minutes: number
@@ -33,7 +33,7 @@ export interface HotKeysAnswer {
   }[]
 }
 
-/** A TopView is what `sluice top` shows, and prints with --json. null: not known. */
+/** What `sluice top` shows, and prints with --json. null: not known. */
 export interface TopView {
   readonly time: string
   readonly admin: string
@@ -47,7 +47,7 @@ export interface TopView {
   readonly hotKeys: HotKeysAnswer | null
 }
 
-/** A StoreView is the state of the shared store. All of it is null where counters live in memory. */
+/** The state of the shared store. All of it is null where counters live in memory. */
 export interface StoreView {
   /** Of the server that is worst off. */
   readonly circuit: 'closed' | 'half open' | 'open' | null
@@ -57,7 +57,7 @@ export interface StoreView {
   readonly callMs: number | null
 }
 
-/** METRICS are those that a view is made of. */
+/** The metrics that a view is made of. */
 export const METRICS: ReadonlySet<string> = new Set([
   'ratelimit_requests_total',
   'ratelimit_check_duration_seconds_bucket',
@@ -68,12 +68,12 @@ export const METRICS: ReadonlySet<string> = new Set([
   'ratelimit_redis_duration_seconds_count',
 ])
 
-/** viewOf makes a view of two samples. */
+/** Makes a view of two samples. */
 export function viewOf(admin: string, before: Sample, now: Sample): TopView {
   const seconds = (now.atMs - before.atMs) / 1_000
   const perSecond = (count: (sample: Sample) => number | undefined): number | null => {
     const [was, is] = [count(before), count(now)]
-    // Less than before: it was started anew.
+    // Less than before: it was restarted.
     return is === undefined || seconds <= 0 ? null : round(Math.max(0, is - (was ?? 0)) / seconds)
   }
   const hasDecisions = now.metrics?.has('ratelimit_requests_total') === true
@@ -101,7 +101,7 @@ function sumOf({ metrics }: Sample, name: string, isMeant: (series: Series) => b
   return series?.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** statsOf adds up the counts whose names a pattern fits. Undefined: there is none. */
+/** Adds up the counts whose names a pattern fits. Undefined: there is none. */
 function statsOf({ stats }: Sample, pattern: RegExp): number | undefined {
   const values = Object.entries(stats).filter(([name]) => pattern.test(name))
   return values.length === 0 ? undefined : values.reduce((sum, [, value]) => sum + value, 0)
@@ -137,7 +137,7 @@ function circuitIn({ metrics }: Sample): StoreView['circuit'] {
   return CIRCUITS[Math.max(...states)] ?? null
 }
 
-/** callMs is how long a call to Redis took on average since the last sample. */
+/** Returns how long a call to Redis took on average since the last sample. */
 function callMs(before: Sample, now: Sample): number | null {
   const calls = (sample: Sample) =>
     sumOf(sample, 'ratelimit_redis_duration_seconds_count') ?? statsOf(sample, /^sluice\.redis\.calls$/) ?? 0
@@ -151,7 +151,7 @@ function callMs(before: Sample, now: Sample): number | null {
 
 const durationsIn = ({ metrics }: Sample): Buckets => bucketsOf(metrics?.get('ratelimit_check_duration_seconds_bucket'))
 
-/** increase is what came into a histogram. One that was started anew has all it has since. */
+/** Returns what was added to a histogram. One that was restarted has everything it counted since. */
 function increase(before: Buckets, now: Buckets): Buckets {
   const hasRestarted = [...now].some(([bound, count]) => count < (before.get(bound) ?? 0))
   return hasRestarted ? now : new Map([...now].map(([bound, count]) => [bound, count - (before.get(bound) ?? 0)]))

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
-import { CONTENT_TYPES, formatOf, spell } from '../../observe/metrics/exposition.ts'
+import { CONTENT_TYPES, formatMetrics, formatOf } from '../../observe/metrics/exposition.ts'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
 import type { Route } from '../http/routes.ts'
 
@@ -21,7 +21,7 @@ async function writeMetrics(request: IncomingMessage, response: ServerResponse, 
     response.end()
     return
   }
-  for (const text of spell(metrics, format)) {
+  for (const text of formatMetrics(metrics, format)) {
     if (response.destroyed) return
     const isWritable = response.write(text)
     if (isWritable) await turn()

@@ -5,9 +5,9 @@ import type { Call } from '../../grpc/index.ts'
 
 /** CallerOptions say who may call, and who of them is trusted. */
 export interface CallerOptions {
-  /** Whoever calls shows one of these. Default: none, and anyone may call. */
+  /** The tokens that callers may send. Default: none, and anyone may call. */
   readonly tokens?: readonly string[]
-  /** Without tokens: everybody is trusted. Default: false. */
+  /** Without tokens: every caller is trusted. Default: false. */
   readonly trustAll?: boolean
 }
 
@@ -15,8 +15,8 @@ export interface CallerOptions {
 const TOKEN_REQUIRED = new SluiceError('TOKEN_REQUIRED', 'authorization', 'the token is missing or unknown')
 
 /**
- * Callers knows who may call, and whom of them to trust: to give budget back, and to bring limits of their own. Tokens are
- * compared by their digests, in a time that tells nothing about them.
+ * Determines who may call, and which callers are trusted to refund and to bring limits. Tokens are compared by their
+ * digests, in constant time.
  */
 export class Callers {
   readonly #digests: readonly Buffer[]
@@ -27,19 +27,19 @@ export class Callers {
     this.#trustAll = trustAll
   }
 
-  /** asksForToken says whether a caller has to show one. */
+  /** Returns whether a caller has to show one. */
   get asksForToken(): boolean {
     return this.#digests.length > 0
   }
 
-  /** admitRequest says whether whoever sent a request is trusted. It throws when they may not call at all. */
+  /** Returns whether the sender of a request is trusted. Throws when it may not call at all. */
   admitRequest({ headers }: IncomingMessage): boolean {
     if (!this.asksForToken) return this.#trustAll
     if (this.#knows(headers.authorization)) return true
     throw TOKEN_REQUIRED
   }
 
-  /** admitCall is admitRequest for gRPC, where a client certificate that was verified is as good as a token. */
+  /** Like admitRequest for gRPC, where a client certificate that was verified is as good as a token. */
   admitCall(call: Call): boolean {
     if (this.#trustAll && !this.asksForToken) return true
     if (call.peer.identity?.authorized === true) return true
@@ -52,7 +52,7 @@ export class Callers {
     const [, token] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? []
     if (token === undefined) return false
     const digest = digestOf(token)
-    // All are compared, so that the time does not tell which one it was.
+    // All are compared, so that the time does not reveal which one it was.
     return this.#digests.filter((each) => timingSafeEqual(each, digest)).length > 0
   }
 }

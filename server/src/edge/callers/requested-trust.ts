@@ -9,8 +9,8 @@ const OWN_LIMIT = new SluiceError('CALLER_NOT_TRUSTED', 'limit', 'the request br
 const OWN_PRIORITY = new SluiceError('CALLER_NOT_TRUSTED', 'priority', 'the request asks for critical')
 
 /**
- * requireTrust throws when a request asks for what only a trusted caller may have: to give back what was spent, to be
- * measured by a limit of its own, or never to be shed. Each would lift every limit for anyone who can reach a port.
+ * Throws when a request asks for what only a trusted caller may do: to refund, to bring a limit, or never to be shed.
+ * Each would lift every limit for anyone who can reach a port.
  */
 export function requireTrust({ cost = 1, priority, descriptors }: CheckRequest, isTrusted: boolean): void {
   if (isTrusted) return

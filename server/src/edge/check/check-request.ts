@@ -71,19 +71,19 @@ const renewRequest = {
   fields: { leases: { schema: { kind: 'list', of: { kind: 'text' }, min: 1, max: MAX_LEASES }, required: true } },
 } as const satisfies Schema
 
-/** parseCheckRequest reads the body of /v1/acquire. What it does not understand, it refuses. */
+/** Reads the body of /v1/acquire. What it does not understand, it refuses. */
 export function parseCheckRequest(body: string): CheckRequest {
   const asked = checked(parseJson(body, 'REQUEST_INVALID'))
   if (!asked.isReserved) return asked.request
   throw new SluiceError('REQUEST_INVALID', 'body.reserve', 'permits cannot be reserved; use /v1/check')
 }
 
-/** An AskedCheck is a request whose cost may be an estimate, or what an earlier one has cost in the end. */
+/** A request whose cost may be an estimate, or what an earlier one has cost in the end. */
 export type AskedCheck =
   | { readonly kind: 'check'; readonly request: CheckRequest; readonly isReserved: boolean }
   | { readonly kind: 'settle'; readonly token: string; readonly cost: number }
 
-/** parseCheck reads the body of /v1/check: a request, perhaps with `reserve` in place of `cost`; or `settle`. */
+/** Reads the body of /v1/check: a request, perhaps with `reserve` in place of `cost`; or `settle`. */
 export function parseCheck(body: string): AskedCheck {
   const value = parseJson(body, 'REQUEST_INVALID')
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, 'settle')) return checked(value)
@@ -103,12 +103,12 @@ function checked(value: unknown): Extract<AskedCheck, { kind: 'check' }> {
   return { kind: 'check', request: asked, isReserved: reserve !== undefined }
 }
 
-/** parseRelease reads the body of /v1/release, and returns the lease. */
+/** Reads the body of /v1/release, and returns the lease. */
 export function parseRelease(body: string): string {
   return parse(releaseRequest, body, 'RELEASE_INVALID').lease
 }
 
-/** parseRenew reads the body of /v1/renew, and returns the leases. */
+/** Reads the body of /v1/renew, and returns the leases. */
 export function parseRenew(body: string): readonly string[] {
   return parse(renewRequest, body, 'RENEW_INVALID').leases
 }
@@ -126,7 +126,7 @@ function valid<const S extends Schema>(schema: S, value: unknown, code: ErrorCod
 /** How many unknown keys are named. */
 const MAX_NAMED = 4
 
-/** reasonOf says what is wrong as callers know it, from a capital letter on; what this file says itself stays. */
+/** Returns what is wrong as callers know it, from a capital letter on; what this file says itself stays. */
 function reasonOf({ of, reason, unknownKeys }: Issue): string {
   if (of !== 'unknown keys') return reason.replace(/^(invalid|too) /, (word) => word[0].toUpperCase() + word.slice(1))
   const keys = unknownKeys.slice(0, MAX_NAMED).map(shownName)

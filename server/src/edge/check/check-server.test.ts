@@ -274,7 +274,7 @@ describe('POST /v1/check', () => {
     expect((await post(await start(), '"'.padEnd(32_800, 'é'))).status).toBe(413)
   })
 
-  it('answers 500 when the engine fails, and does not tell the caller why', async () => {
+  it('answers 500 when the engine fails, without the reason', async () => {
     for (const check of [
       () => {
         throw new Error('secret')

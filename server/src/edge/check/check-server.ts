@@ -22,7 +22,7 @@ import { LeaseTokens } from '../leases/lease-tokens.ts'
 import { type LeaseRenewal, leaseTtlMs, renewLeases } from '../leases/renew-leases.ts'
 import { ReservationTokens } from '../leases/reservation-tokens.ts'
 import type { ReservingPort } from '../limiter-port.ts'
-import { Refusal, RlsDoor } from '../rls/rls-door.ts'
+import { RlsCallError, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext } from '../trace-context.ts'
 import { parseCheck, parseCheckRequest, parseRelease, parseRenew } from './check-request.ts'
@@ -35,23 +35,23 @@ export interface CheckServerOptions {
   readonly leases?: LeaseTokens
   readonly reservations?: ReservationTokens
   readonly health?: Health
-  /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
+  /** Who may call, and who may refund and bring limits. Default: anyone may call, and no caller is trusted. */
   readonly callers?: Callers
   /** Customers see their own usage at GET /v1/usage. Undefined: they do not. */
   readonly ownUsage?: OwnUsageParts | undefined
-  /** Every request passes: a refusal is told, but answered 200 (SHADOW_MODE). */
+  /** Every request passes: a refusal is reported, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
-  /** Somebody wants to know the trace that a request is part of. Default: false. */
+  /** Whether to read the trace that a request is part of. Default: false. */
   readonly readsTraces?: boolean
-  /** Told of errors of our own. */
+  /** Called with internal errors. */
   readonly failed?: (error: unknown) => void
   readonly bounds?: Partial<HttpBounds>
 }
 
 /**
- * checkServer is the HTTP door: POST /v1/check, /v1/acquire, /v1/renew and /v1/release (200, or 429 or what the rule's `response`
- * says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET /healthcheck,
- * /livez and /readyz.
+ * Returns the HTTP door: POST /v1/check, /v1/acquire, /v1/renew and /v1/release (200, or 429 or what the rule's
+ * `response` says, the decision as JSON and as fields), POST /json (Envoy's rate limit service as JSON), and GET
+ * /healthcheck, /livez and /readyz.
  */
 export function checkServer(limiter: ReservingPort, options: CheckServerOptions = {}): Server {
   const { leases = new LeaseTokens(), health = new Health(), callers = new Callers(), shadowMode = false } = options
@@ -76,7 +76,7 @@ export function checkServer(limiter: ReservingPort, options: CheckServerOptions 
     ['/v1/release', post((asked, response) => release(parts, asked, response))],
     // Clients of envoyproxy/ratelimit need no content type.
     ['/json', post((asked, response) => rateLimit(rls, asked, response), true)],
-    ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => tellHealth(health, response) }],
+    ['/healthcheck', { methods: ['GET', 'HEAD'], answer: (_, response) => answerHealth(health, response) }],
     ['/livez', LIVEZ],
     ['/readyz', readyz(() => health)],
   ]
@@ -91,7 +91,7 @@ interface Parts {
   readonly shadowMode: boolean
 }
 
-/** Asked is what a request says, whether its sender is trusted, and its trace where somebody wants to know. */
+/** The content of a request, whether its sender is trusted, and its trace if traces are read. */
 interface Asked {
   readonly body: string
   readonly isTrusted: boolean
@@ -114,7 +114,7 @@ async function check(parts: Parts, asked: Asked, response: ServerResponse): Prom
   writeDecision(response, applyShadowMode(await limiter.check(request, asked.context), shadowMode))
 }
 
-/** reserve answers as check does, with the reservation to settle where something was charged. */
+/** Answers as check does, with the reservation to settle where something was charged. */
 async function reserve(
   { limiter, reservations, shadowMode }: Parts,
   request: CheckRequest,
@@ -127,7 +127,7 @@ async function reserve(
 }
 
 /**
- * settle takes what a request has cost in the end, from anyone who has its reservation: it is sealed, good once, and gives
+ * Takes what a request has cost in the end, from anyone who has its reservation: it is sealed, good once, and gives
  * back no more than was charged, so that it needs no trust.
  */
 async function settle(
@@ -142,7 +142,7 @@ async function settle(
   writeJson(response, 200, 'application/json', { settled })
 }
 
-/** acquire answers as check does, with the lease to give back where places were taken. */
+/** Answers as check does, with the lease to give back where places were taken. */
 async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, response: ServerResponse): Promise<void> {
   const { decision, permits } = await limiter.acquire(requestOf(asked), asked.context)
   const isHeld = permits !== undefined && permits.held.length > 0
@@ -150,7 +150,7 @@ async function acquire({ limiter, leases, shadowMode }: Parts, asked: Asked, res
   writeDecision(response, applyShadowMode(decision, shadowMode), lease)
 }
 
-/** renew takes leases from anyone who has them, as release does: it keeps what those hold, and takes nothing. */
+/** Takes leases from anyone who has them, as release does: it keeps what those hold, and takes nothing. */
 async function renew({ limiter, leases }: Parts, { body }: Asked, response: ServerResponse): Promise<void> {
   const renewals = await renewLeases(limiter, leases, parseRenew(body))
   response.setHeader('Cache-Control', 'no-store')
@@ -164,8 +164,8 @@ function renewalJson(renewal: LeaseRenewal): object {
 }
 
 /**
- * release takes a lease from anyone who has it. It is sealed, and gives back what that acquire took and nothing else, so
- * that it needs no trust.
+ * Takes a lease from anyone who has it. It is sealed, and gives back what that acquire took and nothing else, so that
+ * it needs no trust.
  */
 async function release({ limiter, leases }: Parts, { body }: Asked, response: ServerResponse): Promise<void> {
   const lease = leases.open(parseRelease(body))
@@ -175,8 +175,8 @@ async function release({ limiter, leases }: Parts, { body }: Asked, response: Se
 }
 
 /**
- * rateLimit answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500; 403 to whom nobody trusts; and to
- * who is refused by a rule with a `response` of its own, the status of that.
+ * Answers /json with the statuses of envoyproxy/ratelimit: 200, 429, 400, 500; 403 to untrusted callers; and for a
+ * refusal by a rule with a `response`, the status of that.
  */
 async function rateLimit(rls: RlsDoor, { body, isTrusted, context }: Asked, response: ServerResponse): Promise<void> {
   try {
@@ -187,14 +187,14 @@ async function rateLimit(rls: RlsDoor, { body, isTrusted, context }: Asked, resp
     response.setHeader('Cache-Control', 'no-store')
     writeJson(response, status, 'application/json', json)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof RlsCallError)) throw error
     const isOurs = error.status === GrpcStatus.INTERNAL
     const [status, title] = isOurs ? ([500, 'Internal Server Error'] as const) : ([400, 'Bad Request'] as const)
     writeProblem(response, problem(status, title, error.message))
   }
 }
 
-/** responseJson is what a rule's author has a refused caller get, for whoever asked to pass it on. */
+/** The response of a rule for refused callers, for the caller to pass on. */
 function responseJson({ status, body, headers }: RuleResponse): object {
   return {
     status,
@@ -208,7 +208,7 @@ function isContentType(name: string): boolean {
 }
 
 /** tellHealth answers as envoyproxy/ratelimit does: 200 and OK, or 500 and nothing. */
-function tellHealth(health: Health, response: ServerResponse): void {
+function answerHealth(health: Health, response: ServerResponse): void {
   if (health.isServing) write(response, 200, 'text/plain', 'OK')
   else write(response, 500, 'text/plain', '')
 }

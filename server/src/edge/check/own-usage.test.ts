@@ -81,7 +81,7 @@ describe('GET /v1/usage', () => {
     },
   )
 
-  it('has a limit of its own, for keys that nobody has as well', async () => {
+  it('has its own limit, for keys that no one has as well', async () => {
     const ask = await start(usage)
     for (const key of ['abc123', 'made-up']) {
       const statuses: number[] = []

@@ -7,7 +7,7 @@ import { usageJson } from '../admin/operations/limit-states.ts'
 import type { Route } from '../http/routes.ts'
 import { writeJson } from '../http/write.ts'
 
-/** OwnUsageParts are what customers see their usage by. */
+/** What customers see their usage by. */
 export interface OwnUsageParts {
   /** Undefined: there is no database. */
   readonly usage: OwnUsage | undefined
@@ -21,7 +21,7 @@ const KEY_REQUIRED = new SluiceError(
   'the key is missing, unknown or given more than once',
 )
 
-/** ownUsageRoute answers GET /v1/usage: what the owner of an API key has used of each limit. To ask costs nothing. */
+/** Answers GET /v1/usage: what the owner of an API key has used of each limit. To ask costs nothing. */
 export function ownUsageRoute({ usage, throttle }: OwnUsageParts): Route {
   return {
     methods: ['GET', 'HEAD'],

@@ -125,7 +125,7 @@ describe('reserve and settle of POST /v1/check', () => {
     expect(await post({ ...about, cost: 0 })).toMatchObject({ left: '100' })
   })
 
-  it('carries a debt over, of one budget at the most', async () => {
+  it('carries a debt over, of at most one budget', async () => {
     const post = await start()
     const { reservation } = await post({ ...about, reserve: 1 })
     await post({ settle: reservation, cost: 100_000 })

@@ -11,9 +11,9 @@ import type { GatewayLimiter } from './gateway-limiter.ts'
 const MAX_KNOWN = 20_000
 
 /**
- * Blocks are those that this process knows to be in force. Their store decides whether they still are; what is known here holds
- * where it does not answer, and where a refusal is known without asking it. So no outage lets a blocked caller through, and it
- * is always told how long its block still is.
+ * The blocks that this process knows to be in force. Their store decides whether they still are; what is known here
+ * applies where it does not answer, and where a refusal is known without asking it. So no outage lets a blocked caller
+ * through, and the answer always has the remaining time of its block.
  */
 export class Blocks {
   readonly #limiter: GatewayLimiter
@@ -25,7 +25,7 @@ export class Blocks {
     this.#nowMs = nowMs
   }
 
-  /** learn takes from verdicts about blocks which of them are in force. */
+  /** Takes from verdicts about blocks which of them are in force. */
   learn(charges: readonly PlannedCharge[], verdicts: readonly RuleVerdict[]): void {
     charges.forEach((charge, i) => {
       const found = verdicts[i]
@@ -36,7 +36,7 @@ export class Blocks {
     })
   }
 
-  /** imposed takes a block that begins now. */
+  /** Takes a block that begins now. */
   imposed(charges: readonly PlannedCharge[], verdicts: readonly RuleVerdict[]): void {
     charges.forEach((charge, i) => {
       const { allowed, resetAfterMs } = verdicts[i]?.verdict ?? {}
@@ -44,12 +44,15 @@ export class Blocks {
     })
   }
 
-  /** knows says whether one of the blocks that a request would look at is known to be in force. */
+  /** Returns whether one of the blocks that a request would look at is known to be in force. */
   knows(charges: readonly PlannedCharge[]): boolean {
     return this.#untilMs.size > 0 && charges.some((charge) => this.#leftMs(charge) > 0)
   }
 
-  /** refuse is the decision about a caller that is known to be blocked, which is charged nothing; undefined where it is not any more. */
+  /**
+   * Returns the decision about a caller that is known to be blocked, which is charged nothing; undefined where it is
+   * not any more.
+   */
   refuse(charges: readonly PlannedCharge[], context: RequestContext | undefined): MaybePromise<Decision | undefined> {
     const looks = charges.map((charge): PlannedCharge => ({ ...charge, cost: 0, isAside: true }))
     return andThen(this.#limiter.decide(looks), ({ verdicts }) => {
@@ -61,7 +64,7 @@ export class Blocks {
     })
   }
 
-  /** shown is a decision about a caller that was found to be blocked after it. */
+  /** Returns a decision about a caller that was found to be blocked after it. */
   shown(charges: readonly PlannedCharge[], { verdicts }: Decision): Decision {
     return combine(
       verdicts.map((found, i) => ({
@@ -84,7 +87,7 @@ export class Blocks {
   }
 }
 
-/** isAsked says whether a verdict is the store's own, and no guess without it. */
+/** Returns whether a verdict is the store's own, and no guess without it. */
 function isAsked({ verdict }: RuleVerdict): boolean {
   return verdict.fallback === undefined && verdict.unasked !== true
 }

@@ -6,7 +6,7 @@ export type CeilingScope = 'requests' | 'per_ip'
 
 export const CEILING_SCOPES: readonly CeilingScope[] = ['requests', 'per_ip']
 
-/** So many requests in so much time. */
+/** A number of requests per time. */
 interface Rate {
   readonly count: number
   readonly windowMs: number
@@ -18,28 +18,31 @@ export const DEFAULT_CEILING: Readonly<Record<CeilingScope, Rate>> = Object.free
   per_ip: Object.freeze({ count: 10_000, windowMs: 1_000 }),
 })
 
-/** CeilingRates are what one process takes at all. Undefined: no bound. */
+/** What one process takes at all. Undefined: no bound. */
 export type CeilingRates = Readonly<Record<CeilingScope, Limit | undefined>>
 
-/** ceilingLimit is a rate as it is counted. */
+/** Returns a rate as it is counted. */
 export function ceilingLimit({ count, windowMs }: Rate): Limit {
   return compileLimit({ algorithm: 'token_bucket', limit: count, window: windowMs })
 }
 
-/** A CeilingHit is a request that is too many. */
+/** A request that is too many. */
 export interface CeilingHit {
   readonly scope: CeilingScope
   readonly limit: Limit
   readonly retryAfterMs: number
 }
 
-/** Ceiling is what one process takes at all. It counts in memory, and is asked before anything else. */
+/** What one process takes at all. It counts in memory, and is asked before anything else. */
 export class Ceiling {
   readonly #store: SyncStore
   readonly #hit: (hit: CeilingHit, ip: string) => void
   readonly #refused: Record<CeilingScope, number> = { requests: 0, per_ip: 0 }
 
-  /** The store is of this process, and of the ceiling alone: it holds a bounded number of addresses. `onHit` hears of each refusal. */
+  /**
+   * The store belongs to this process and to the ceiling alone: it holds a bounded number of addresses. `onHit` is
+   * called for each refusal.
+   */
   constructor(store: SyncStore, onHit: (hit: CeilingHit, ip: string) => void = () => {}) {
     this.#store = store
     this.#hit = onHit
@@ -50,7 +53,7 @@ export class Ceiling {
     return this.#refused
   }
 
-  /** hit counts a request, and returns why it is too many; undefined where it is not. */
+  /** Counts a request, and returns why it is too many; undefined where it is not. */
   hit(ip: string, { requests, per_ip }: CeilingRates): CeilingHit | undefined {
     const found =
       (per_ip && this.#ask('per_ip', `ip ${ip}`, per_ip)) ?? (requests && this.#ask('requests', 'all', requests))

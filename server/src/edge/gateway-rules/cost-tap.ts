@@ -4,7 +4,7 @@ import { JsonScanner } from './json-scanner.ts'
 import type { SettleSource } from './planned-route.ts'
 import { SseScanner } from './sse-scanner.ts'
 
-/** A CostTap reads the real cost of a request out of its answer, as that passes by. */
+/** Reads the real cost of a request out of its answer, as that passes by. */
 export class CostTap {
   readonly #source: SettleSource
   #reader: JsonScanner | SseScanner | undefined
@@ -33,7 +33,7 @@ export class CostTap {
     this.#reader?.push(piece)
   }
 
-  /** cost ends the reading, and returns what was found: a whole number from 0 on. A field comes before the body. */
+  /** Ends the reading, and returns what was found: a whole number from 0 on. A field comes before the body. */
   cost(): number | undefined {
     this.#reader?.end()
     return this.#header ?? costOf(this.#reader?.lastNumber)
@@ -45,14 +45,14 @@ export class CostTap {
   }
 }
 
-/** costOf rounds up, as everywhere; what is no cost, or below 0, is none. */
+/** Rounds up, as everywhere; what is no cost, or below 0, is none. */
 function costOf(value: string | number | undefined): number | undefined {
   if (value === undefined || value === '') return undefined
   const cost = Math.ceil(Number(value))
   return Number.isFinite(cost) && cost >= 0 ? Math.min(cost, MAX_COUNT) : undefined
 }
 
-/** fieldOf is the first field of a name in lower case. */
+/** Returns the first field of a name in lower case. */
 export function fieldOf(fields: Fields, name: string): string | undefined {
   for (let i = 0; i < fields.length; i += 2) if (fields[i].toLowerCase() === name) return fields[i + 1]
   return undefined

@@ -19,7 +19,7 @@ import { LimitGate, type LimitGateParts } from './limit-gate.ts'
 /** The start of an hour. */
 const START_MS = 3_600_000 * 500_000
 
-/** A TimedStore is a store whose clock a test sets. */
+/** A store whose clock a test sets. */
 export interface TimedStore {
   readonly store: Store
   readonly parts: LimiterParts
@@ -55,7 +55,7 @@ async function inRedis(): Promise<TimedStore> {
   }
 }
 
-/** timedStores are the stores on which limits of the gateway have to be the same. */
+/** The stores on which limits of the gateway have to be the same. */
 export const timedStores = [
   ['in memory', inMemory],
   ['in Redis', inRedis],
@@ -64,7 +64,7 @@ export const timedStores = [
 /** Where requests of a gate wait. */
 export type GateWaits = Pick<LimitGateParts, 'room' | 'turns'>
 
-/** gateOn is a gate with the limits of a routes file, and the requests of a client. */
+/** Returns a gate with the limits of a routes file, and the requests of a client. */
 export function gateOn(store: Store, text: string, parts: LimiterParts = {}, waits: GateWaits = {}) {
   const { table, rules } = compileRoutes(parseRules('gw.yaml', text), 'gw.yaml')
   const compiled = compileObjects(rules.map(({ value }) => value as RuleFile))
@@ -100,7 +100,7 @@ export function gateOn(store: Store, text: string, parts: LimiterParts = {}, wai
   const request = { route: table.routes[0], method: 'GET', path: '/', target: '/', headers: [], claim: () => true }
   const admit = (ip = '192.0.2.1', onLeave: (run: () => void) => void = () => {}) =>
     gate.admit({ ...request, ip, onLeave } as unknown as GatewayRequest)
-  /** settle waits for what the gate does after its answers. */
+  /** Waits for what the gate does after its answers. */
   const settle = async () => {
     while (later.length > 0) await later.shift()
     expect(failures).toEqual([])

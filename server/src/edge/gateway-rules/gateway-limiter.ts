@@ -10,11 +10,11 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { DescribedDomain } from 'sluice/internal/http-door/caller-descriptors'
 import type { Settler } from 'sluice/internal/http-door/held-charges'
 
-/** A GatewayLimiter is what the gate needs of the engine. */
+/** What the gate needs of the engine. */
 export interface GatewayLimiter {
-  /** domain is undefined where the rules in force do not have it. */
+  /** Undefined where the rules in force do not have it. */
   domain(name: string): DescribedDomain | undefined
-  /** plan says what a request charges, by the rules in force as `view` returns them. */
+  /** Returns what a request charges, by the rules in force as `view` returns them. */
   plan(request: CheckRequest, view?: (rules: RuleSet) => RuleSet): readonly PlannedCharge[]
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): MaybePromise<Held>
   /** What sheds load, and wants to know what is in flight. */

@@ -11,8 +11,8 @@ import type { PlannedLimit } from './planned-route.ts'
 import type { RequestPlan } from './request-plan.ts'
 
 /**
- * HeldPass is a request on its way through the gateway: what one decision took, or two where some limits had to wait for
- * the body. At its end places are given back, limits that count some statuses only get back what others took, and costs are
+ * A request on its way through the gateway: what one decision took, or two where some limits had to wait for the body.
+ * At its end places are given back, limits that count some statuses only get back what others took, and costs are
  * settled.
  */
 export class HeldPass implements Pass {
@@ -34,8 +34,8 @@ export class HeldPass implements Pass {
   #status: number | undefined
   #isGivenUp = false
   #isOver = false
-  /** What callers hear of the limits so far. */
-  told: Decision | undefined
+  /** The decision about the limits so far, as callers see it. */
+  decided: Decision | undefined
 
   constructor(limiter: GatewayLimiter, caller: Caller, failed: (error: unknown) => void) {
     this.#limiter = limiter
@@ -48,9 +48,9 @@ export class HeldPass implements Pass {
     return this.#plan?.charges ?? []
   }
 
-  /** take adds what a decision that admits the request took. */
-  take(plan: RequestPlan, held: Held, told: Decision): void {
-    this.told = told
+  /** Adds what a decision that admits the request took. */
+  take(plan: RequestPlan, held: Held, decided: Decision): void {
+    this.decided = decided
     this.#earlierPlan = this.#plan
     this.#earlier = this.#charges
     this.#plan = plan
@@ -83,7 +83,7 @@ export class HeldPass implements Pass {
     this.#isGivenUp = true
   }
 
-  /** undo gives everything back: the request does not go on. */
+  /** Gives everything back: the request does not go on. */
   undo(): void {
     this.giveUp()
     this.ended('abort')
@@ -107,9 +107,9 @@ export class HeldPass implements Pass {
   }
 
   /**
-   * #conclude takes what is known of a request for one limit. Where an answer does not say its cost, what was reserved stays,
-   * or what was streamed if that is more: a client that leaves before the last event, or asks for none with the
-   * cost, does not stream for the price of its own estimate. An upstream that failed did nothing that costs.
+   * Settles a request for one limit. Where an answer does not report its cost, what was reserved stays, or what was
+   * streamed if that is more: a client that leaves before the last event, or does not request the cost, cannot stream
+   * for the price of its estimate. An upstream that failed did nothing that costs.
    */
   #conclude(plan: RequestPlan, charges: HeldCharges, limit: PlannedLimit, kind: EndKind): void {
     const isOf = ({ descriptor }: PlannedCharge): boolean => plan.limits[descriptor] === limit

@@ -16,9 +16,9 @@ const MAX_TOKEN_BYTES = 2_048
 const MAX_VALUES = 4
 
 /**
- * JsonScanner finds what stands at one path of a JSON document that comes in pieces. It keeps a few numbers and one token,
- * however long and deep the document is, and looks at each byte once. Of a name that stands there twice, both values count:
- * nobody knows here which of them a reader takes.
+ * Finds the values at one path of a JSON document that comes in pieces. Keeps a few numbers and one token, however long
+ * and deep the document is, and looks at each byte once. If a name occurs twice, both values count: which of them a
+ * parser takes is not known here.
  */
 export class JsonScanner {
   readonly #path: readonly string[]
@@ -83,7 +83,7 @@ export class JsonScanner {
     return this.#depth === this.#matched + 1
   }
 
-  /** #inText reads a text as far as it goes, and returns where it stopped. Most bytes of most documents are in texts. */
+  /** Reads a text as far as it goes, and returns where it stopped. Most bytes of most documents are in texts. */
   #inText(bytes: Uint8Array, from: number, to: number): number {
     let end = from
     while (end < to && bytes[end] !== QUOTE && bytes[end] !== BACKSLASH) end++

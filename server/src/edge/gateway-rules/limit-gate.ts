@@ -1,7 +1,7 @@
 import { combine, type Decision } from 'sluice/internal/core/combine'
 import { formatDuration } from 'sluice/internal/core/duration'
 import { FieldRenderer } from 'sluice/internal/core/http/field-renderer'
-import { type Refusal as HttpRefusal, refusalOf, type Stated, statedRefusal } from 'sluice/internal/core/http/refusal'
+import { type Refusal, refusalOf, type Stated, statedRefusal } from 'sluice/internal/core/http/refusal'
 import type { RequestContext } from 'sluice/internal/core/request'
 import { methodPriority, type Priority, rulePriority } from 'sluice/internal/core/shedding/priority'
 import type { Held } from 'sluice/internal/engine/decider'
@@ -9,7 +9,7 @@ import { andThen } from 'sluice/internal/engine/maybe'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Caller } from 'sluice/internal/http-door/caller'
 import { applyShadowMode } from '../apply-shadow-mode.ts'
-import type { Admission, Fields, GatewayGate, GatewayRequest, Pass, Refusal } from '../gateway/gate.ts'
+import type { Admission, Fields, GateRefusal, GatewayGate, GatewayRequest, Pass } from '../gateway/gate.ts'
 import { Blocks } from './blocks.ts'
 import type { Ceiling, CeilingHit } from './ceiling.ts'
 import type { GatewayLimiter } from './gateway-limiter.ts'
@@ -33,13 +33,13 @@ export interface LimitGateParts {
   readonly isShadow?: boolean
   /** Answers say in Sluice-Fallback when limits decided without the store. Default: false. Clients are strangers. */
   readonly showsFallback?: boolean
-  /** What a request says of its trace, where somebody wants to know. */
+  /** Returns the trace context of a request, if traces are on. */
   readonly contextOf?: ((request: GatewayRequest) => RequestContext) | undefined
-  /** Told of errors of our own. */
+  /** Called with internal errors. */
   readonly failed?: (error: unknown) => void
 }
 
-/** LimitGate lets requests through a gateway as the limits of their routes say. Its routes are PlannedRoutes. */
+/** Lets requests through a gateway as the limits of their routes say. Its routes are PlannedRoutes. */
 export class LimitGate implements GatewayGate {
   readonly #limiter: GatewayLimiter
   readonly #ceiling: Ceiling
@@ -75,14 +75,14 @@ export class LimitGate implements GatewayGate {
     this.#failed = failed
   }
 
-  before(request: GatewayRequest): Refusal | undefined {
+  before(request: GatewayRequest): GateRefusal | undefined {
     const { shared } = request.route as PlannedRoute
     const hit = this.#ceiling.hit(request.ip, shared.ceiling)
     return hit === undefined || this.#isShadow ? undefined : tooMuch(hit, request)
   }
 
   /**
-   * enter charges the limits that need nothing of a body which is still to come: one that is sent slowly, or never, is
+   * Charges the limits that need nothing of a body which is still to come: one that is sent slowly, or never, is
    * counted from the start. What they took is given back if those of the body refuse the request, and not if the body
    * never comes.
    */
@@ -116,7 +116,7 @@ export class LimitGate implements GatewayGate {
     return andThen(held, (answer) => this.#answer(step, answer, line))
   }
 
-  /** #shedByUpstream is the charge of a request that its upstream has no room for, told with what it was about. */
+  /** Returns the decision for a request that its upstream has no room for, including what it was about. */
   #shedByUpstream(request: GatewayRequest, { charges }: RequestPlan, priority: Priority) {
     // A block stays a block.
     if (request.claim(priority) || isDecided(charges)) return undefined
@@ -137,7 +137,7 @@ export class LimitGate implements GatewayGate {
     }
     if (!held.decision.allowed) void this.#guarded(() => this.#striker.strike(plan, held.decision))
     const shown =
-      entered?.told === undefined ? decision : applyShadowMode(joined(entered.told, decision), this.#isShadow)
+      entered?.decided === undefined ? decision : applyShadowMode(joined(entered.decided, decision), this.#isShadow)
     const pass = entered ?? new HeldPass(this.#limiter, caller, this.#failed)
     pass.take(plan, held, shown)
     if (isLast) pass.start(this.#fieldsOf(shown).fields)
@@ -148,10 +148,10 @@ export class LimitGate implements GatewayGate {
   }
 
   /**
-   * #strike refuses a request, and counts the refusal. Where the store was not asked whether the caller is blocked, because what refuses it
-   * is known without, counting it tells.
+   * Refuses a request, and counts the refusal. Where the store was not asked whether the caller is blocked, because the
+   * refusal was known without it, counting it shows that.
    */
-  #strike(step: Step, decision: Decision): MaybePromise<Refusal> {
+  #strike(step: Step, decision: Decision): MaybePromise<GateRefusal> {
     const { plan } = step
     const isGuess = decision.verdicts.some(({ verdict }, i) => verdict.unasked === true && plan.charges[i]?.isCondition)
     const struck = this.#guarded(() => this.#striker.strike(plan, decision))
@@ -161,15 +161,17 @@ export class LimitGate implements GatewayGate {
     )
   }
 
-  /** #refused is the answer, and gives back what was taken before the body was there. */
-  #refused({ request, plan, entered }: Step, decision: Decision): Refusal {
+  /** Returns the answer, and gives back what was taken before the body was there. */
+  #refused({ request, plan, entered }: Step, decision: Decision): GateRefusal {
     entered?.undo()
     const shown = withoutBlocks(plan, decision)
     const { fields, retryAfterSeconds } = this.#fieldsOf(shown)
     return refusal(refusalFor(shown, retryAfterSeconds, request), fields)
   }
 
-  /** #hold keeps a request back. Where there is no room for it, what it took is given back, and its turns to those behind it. */
+  /**
+   * Keeps a request back. Where there is no room for it, what it took is given back, and its turns to those behind it.
+   */
   #hold(request: GatewayRequest, pass: HeldPass, wait: Wait): MaybePromise<Admission> {
     const { room } = (request.route as PlannedRoute).shared
     const delayMs = wait.tickets.reduce((longest, { waitMs }) => Math.max(longest, waitMs), wait.ms)
@@ -188,7 +190,7 @@ export class LimitGate implements GatewayGate {
       })
   }
 
-  /** #guarded reports what a step throws, also later, and does not throw. */
+  /** Reports what a step throws, also later, and does not throw. */
   #guarded<T>(run: () => MaybePromise<T>): MaybePromise<T | undefined> {
     const failed = (error: unknown): undefined => void this.#failed(error)
     try {
@@ -207,7 +209,7 @@ export class LimitGate implements GatewayGate {
   }
 }
 
-/** A Step is one of at most two questions about a request: what needs nothing of its body, and the rest. */
+/** One of at most two questions about a request: what needs nothing of its body, and the rest. */
 interface Step {
   readonly request: GatewayRequest
   readonly caller: Caller
@@ -219,7 +221,7 @@ interface Step {
 
 const NOTHING: RequestPlan = { charges: [], limits: [], descriptors: [] }
 
-/** priorityOf is what a trusted caller says, else the route, else its rules, else the method. */
+/** Returns what a trusted caller says, else the route, else its rules, else the method. */
 function priorityOf(request: GatewayRequest, { charges }: RequestPlan, entered: HeldPass | undefined): Priority {
   const { shared, priority } = request.route as PlannedRoute
   const said = saidPriority(request, shared.priorityHeader) ?? priority
@@ -228,13 +230,13 @@ function priorityOf(request: GatewayRequest, { charges }: RequestPlan, entered: 
   return rulePriority(all) ?? methodPriority(request.method)
 }
 
-/** joined is one decision of two that both admit, or of which the second refuses. */
+/** One decision of two that both admit, or of which the second refuses. */
 function joined(first: Decision, second: Decision): Decision {
   if (first.verdicts.length === 0) return second
   return second.allowed ? combine([...first.verdicts, ...second.verdicts]) : second
 }
 
-/** nearLimitMs is how long a request is held that leaves little of a limit which says so. */
+/** Returns how long a request is held that leaves little of a limit which says so. */
 function nearLimitMs({ charges, limits }: RequestPlan, { verdicts }: Decision): number {
   let longest = 0
   verdicts.forEach(({ verdict, rule }, i) => {
@@ -245,13 +247,13 @@ function nearLimitMs({ charges, limits }: RequestPlan, { verdicts }: Decision): 
   return longest
 }
 
-function refusalFor(decision: Decision, retryAfter: number | undefined, request: GatewayRequest): HttpRefusal {
+function refusalFor(decision: Decision, retryAfter: number | undefined, request: GatewayRequest): Refusal {
   const accept = joinedField(request.headers, 'accept')
   return refusalOf(decision, retryAfter, { method: request.method, path: request.target, accept, forms: 'any' })
 }
 
-/** refusal is an answer of HTTP. What a rule's author added replaces none of ours. */
-function refusal({ status, contentType, body, headers }: HttpRefusal, fields: Fields): Refusal {
+/** Returns an answer of HTTP. What a rule's author added replaces none of ours. */
+function refusal({ status, contentType, body, headers }: Refusal, fields: Fields): GateRefusal {
   const taken = new Set(['content-type', 'content-length', 'cache-control'])
   for (let i = 0; i < fields.length; i += 2) taken.add(fields[i].toLowerCase())
   const added = headers.filter(([name]) => !taken.has(name.toLowerCase())).flat()
@@ -273,7 +275,7 @@ function stated(
   retryAfterMs: number,
   request: GatewayRequest,
   fields: Fields = [],
-): Refusal {
+): GateRefusal {
   const retryAfter = Math.max(1, Math.ceil(retryAfterMs / 1_000))
   const answer = statedRefusal({ ...what, retryAfter }, gatewayReader.header(request, 'accept'))
   return refusal(answer, ['Retry-After', String(retryAfter), ...fields])
@@ -282,7 +284,7 @@ function stated(
 /** The field by which an answer says that the ceiling of the process refused a request, and what it counts. */
 const CEILING_FIELD = 'Sluice-Ceiling'
 
-function tooMuch({ scope, limit, retryAfterMs }: CeilingHit, request: GatewayRequest): Refusal {
+function tooMuch({ scope, limit, retryAfterMs }: CeilingHit, request: GatewayRequest): GateRefusal {
   const rate = `${limit.max}/${formatDuration(limit.windowMs)}`
   const what: Omit<Stated, 'retryAfter'> =
     scope === 'requests'
@@ -295,7 +297,7 @@ function tooMuch({ scope, limit, retryAfterMs }: CeilingHit, request: GatewayReq
   return stated(what, retryAfterMs, request, [CEILING_FIELD, scope])
 }
 
-function noRoom(reason: Exclude<Waited, 'over' | 'left'>, delayMs: number, request: GatewayRequest): Refusal {
+function noRoom(reason: Exclude<Waited, 'over' | 'left'>, delayMs: number, request: GatewayRequest): GateRefusal {
   if (reason === 'full') {
     return stated({ status: 503, code: 'UNAVAILABLE', message: 'Too many requests are waiting.' }, delayMs, request)
   }

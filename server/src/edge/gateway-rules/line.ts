@@ -3,7 +3,7 @@ import { handsOutTurns } from 'sluice/internal/core/limit'
 import { freeCharge, type PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Ticket, Turns } from './turns.ts'
 
-/** A Line is the places of a request in the queues of its limits. */
+/** The places of a request in the queues of its limits. */
 export class Line {
   readonly #turns: Turns
   /** What the store is to be asked about: a turn that this process has already is not taken again. */
@@ -16,7 +16,7 @@ export class Line {
     this.charges = turns.queues === 0 ? charges : charges.map((charge, i) => this.#taken(charge, i))
   }
 
-  /** join waits for the turns that an admitted request was given, and returns all of its places. */
+  /** Waits for the turns that an admitted request was given, and returns all of its places. */
   join({ verdicts }: Decision): readonly Ticket[] {
     this.charges.forEach((charge, i) => {
       const found = verdicts[i]
@@ -28,7 +28,7 @@ export class Line {
     return this.#tickets.filter((ticket) => ticket !== undefined)
   }
 
-  /** leave gives all places to requests behind it. */
+  /** Gives all places to requests behind it. */
   leave(): void {
     for (const ticket of this.#tickets) ticket?.leave()
   }
@@ -41,7 +41,7 @@ export class Line {
   }
 }
 
-/** lineUp gives a request the turns that are spare in the queues of its limits; undefined where none of them has a queue. */
+/** Gives a request the turns that are spare in the queues of its limits; undefined where none of them has a queue. */
 export function lineUp(turns: Turns, charges: readonly PlannedCharge[]): Line | undefined {
   return charges.some(isQueued) ? new Line(turns, charges) : undefined
 }

@@ -20,10 +20,10 @@ export interface ValueSource {
   values(request: GatewayRequest, caller: Caller): readonly string[]
 }
 
-/** An Owner is whose budget something is: each value of one source, or each combination of the values of several. */
+/** Whose budget something is: each value of one source, or each combination of the values of several. */
 export type Owner = readonly ValueSource[]
 
-/** A SettleSource is where the real cost of a request stands in its answer: a field, or a body by its type. */
+/** Where the real cost of a request stands in its answer: a field, or a body by its type. */
 export interface SettleSource {
   /** In lower case. */
   readonly header?: string | undefined
@@ -31,11 +31,11 @@ export interface SettleSource {
   readonly sse?: string | undefined
 }
 
-/** A PlannedLimit is one limit of a route, as requests meet it. */
+/** One limit of a route, as requests meet it. */
 export interface PlannedLimit {
   /** What its descriptors begin with. */
   readonly prefix: readonly Entry[]
-  /** The first that a request has says whose budget it is. None of them: it is everybody's. */
+  /** The first one that a request has determines whose budget it is. Without any, all callers share it. */
   readonly owners: readonly Owner[]
   /** Whose budget it is, or what a request takes, stands in its body. */
   readonly readsBody: boolean
@@ -44,15 +44,15 @@ export interface PlannedLimit {
   /** Only requests with one of these statuses count. */
   readonly statuses: ReadonlySet<number> | undefined
   readonly settle: SettleSource | undefined
-  /** Requests that leave less than this share are held for so long. */
+  /** Requests that leave less than this share are delayed by this time. */
   readonly delay: { readonly ms: number; readonly leftShare: number } | undefined
-  /** What becomes of those who go on after refusals. */
+  /** What happens to callers that continue after refusals. */
   readonly escalation: Escalation | undefined
   /** It is a block: requests look at it, and are refused while it is in force. */
   readonly isBlock: boolean
 }
 
-/** An Escalation counts refusals, and blocks those who have had too many. */
+/** Counts refusals, and blocks callers that have had too many. */
 export interface Escalation {
   /** What the descriptors that count refusals begin with. */
   readonly strikes: readonly Entry[]
@@ -65,12 +65,12 @@ export interface Escalation {
   readonly blocks: readonly PlannedLimit[]
 }
 
-/** A DomainPlan is which rules of others apply to a route. */
+/** Which rules of others apply to a route. */
 export interface DomainPlan {
   readonly name: string
   /** The rules in force, with their paths as the route reads those of requests. */
   readonly view?: (rules: RuleSet) => RuleSet
-  /** Undefined: what is known of the caller, with method and path. */
+  /** Undefined: the parts of the caller, with method and path. */
   readonly descriptors: readonly (readonly ValueSource[])[] | undefined
   /**
    * One of the descriptors names a part of the body. All rules of a domain are asked at the same time: some replace others, and
@@ -79,7 +79,7 @@ export interface DomainPlan {
   readonly readsBody: boolean
 }
 
-/** A SharedPlan is what all routes of one file have in common. */
+/** What all routes of one file have in common. */
 export interface SharedPlan {
   readonly finder: CallerFinder<GatewayRequest>
   readonly ceiling: CeilingRates
@@ -88,7 +88,7 @@ export interface SharedPlan {
   readonly priorityHeader: PriorityHeader | undefined
 }
 
-/** A PlannedRoute is a route with its limits. */
+/** A route with its limits. */
 export interface PlannedRoute extends Route {
   readonly limits: readonly PlannedLimit[]
   readonly domain: DomainPlan | undefined

@@ -4,8 +4,8 @@ import type { GatewayRequest } from '../gateway/gate.ts'
 import { joinedField } from './request-reader.ts'
 
 /**
- * saidPriority is what a trusted caller says. Of anybody else the field is ignored, and kept from the upstream, which may
- * believe it.
+ * Returns the priority that a trusted caller claims. From other callers the field is ignored and removed, because the
+ * upstream may trust it.
  */
 export function saidPriority(request: GatewayRequest, header: PriorityHeader | undefined): Priority | undefined {
   if (header === undefined) return undefined

@@ -107,7 +107,7 @@ async function startQueue(open: (typeof timedStores)[number][1], text = QUEUE, p
 }
 
 describe.each(timedStores)('a queue %s', (_, open) => {
-  it('of 10 holds 10, behind the one that goes at once', async () => {
+  it('of 10 holds 10, behind the one that goes immediately', async () => {
     const { arrive, waiting, clients, advance } = await startQueue(open)
     for (let i = 0; i < 13; i++) await arrive(i)
     expect(clients.map(({ state }) => state)).toEqual([
@@ -132,7 +132,7 @@ describe.each(timedStores)('a queue %s', (_, open) => {
     expect(Math.min(...gaps())).toBeGreaterThanOrEqual(INTERVAL_MS)
   })
 
-  it('has those behind move up when some leave, and gives what is left to those that come', async () => {
+  it('has those behind move up when some leave, and gives what remains to those that come', async () => {
     const { arrive, advance, settled, clients, waiting } = await startQueue(open, QUEUE, 1)
     for (let i = 0; i < 11; i++) await arrive()
     for (const at of [1, 2, 3, 4, 5]) clients[at].leave()

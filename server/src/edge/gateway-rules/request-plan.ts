@@ -14,7 +14,7 @@ import {
   type ValueSource,
 } from './planned-route.ts'
 
-/** A RequestPlan is what a request is charged to, and which limit each descriptor comes from. */
+/** What a request is charged to, and which limit each descriptor comes from. */
 export interface RequestPlan {
   readonly charges: readonly PlannedCharge[]
   /** By the position of the descriptor. Those of a domain have none. */
@@ -23,10 +23,10 @@ export interface RequestPlan {
   readonly descriptors: readonly Descriptor[]
 }
 
-/** Of which limits a plan is: those that need nothing of the body, the others, or all of them. */
+/** Which limits a plan covers: those that need nothing of the body, the others, or all. */
 export type PlanPart = 'head' | 'body' | 'all'
 
-/** planRequest says what a request is charged to: by the limits of its route, and by the rules of its domain. */
+/** Returns what a request is charged to: by the limits of its route, and by the rules of its domain. */
 export function planRequest(
   limiter: GatewayLimiter,
   request: GatewayRequest,
@@ -89,7 +89,7 @@ function addLimit(
   }
 }
 
-/** entriesOf are the budgets that a request takes of a limit: that of its owner, or of each of several. */
+/** Returns the budgets that a request takes of a limit: that of its owner, or of each of several. */
 function entriesOf({ prefix, owners }: PlannedLimit, request: GatewayRequest, caller: Caller): readonly Entry[][] {
   for (const owner of owners) {
     const found =
@@ -111,7 +111,9 @@ function single(
 const NO_PATHS: readonly string[] = []
 const UNKNOWN_DOMAIN = { hasTiers: false, evaluatePath: false }
 
-/** domainDescriptors are what the rules of a domain are asked about. A part that a request does not have leaves its descriptor out. */
+/**
+ * Returns what the rules of a domain are asked about. A part that a request does not have leaves its descriptor out.
+ */
 function domainDescriptors(
   limiter: GatewayLimiter,
   { name, descriptors }: DomainPlan,

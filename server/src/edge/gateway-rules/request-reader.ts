@@ -1,7 +1,7 @@
 import type { RequestReader } from 'sluice/internal/http-door/request-reader'
 import type { Fields, GatewayRequest } from '../gateway/gate.ts'
 
-/** gatewayReader reads the gateway's requests. Whom to believe about the client's address, the gateway has decided. */
+/** Reads the gateway's requests. The gateway has already determined the client's address. */
 export const gatewayReader: RequestReader<GatewayRequest> = {
   address: ({ ip }) => ip,
   peer: ({ ip }) => ip,
@@ -11,7 +11,7 @@ export const gatewayReader: RequestReader<GatewayRequest> = {
   route: ({ path }) => ({ path, caseSensitive: true, strict: false }),
 }
 
-/** joinedField is the lines of a field, by its name in lower case, joined by `, `. */
+/** Returns the lines of a field, by its name in lower case, joined by `, `. */
 export function joinedField(fields: Fields, name: string): string | undefined {
   let found: string | undefined
   for (let i = 0; i < fields.length; i += 2) {

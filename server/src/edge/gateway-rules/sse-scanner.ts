@@ -5,8 +5,8 @@ const CR = 0x0d
 const DATA = Buffer.from('data:')
 
 /**
- * SseScanner finds the number at a path in the data of the last server-sent event that has one. Events pass by; it keeps
- * one JsonScanner and one number.
+ * Finds the number at a path in the data of the last server-sent event that has one. Events pass by; it keeps one
+ * JsonScanner and one number.
  */
 export class SseScanner {
   readonly #scanner: JsonScanner
@@ -39,7 +39,7 @@ export class SseScanner {
     }
   }
 
-  /** #inLine reads a line as far as it goes, and returns where it stopped. */
+  /** Reads a line as far as it goes, and returns where it stopped. */
   #inLine(bytes: Uint8Array, from: number): number {
     this.#wasCr = false
     this.#isLineEmpty = false
@@ -62,7 +62,7 @@ export class SseScanner {
     return i
   }
 
-  /** end takes an event that nothing ended for one. */
+  /** Takes an event that nothing ended for one. */
   end(): void {
     this.#eventEnded()
   }

@@ -34,7 +34,7 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
     return `${answer.status} after ${Number(retryAfter)}`
   }
   /** told is what an answer says of the budget. */
-  const told = async () => {
+  const visible = async () => {
     const { headers = [] } = await admit()
     await settle()
     const field = (name: string) => headers[headers.indexOf(name) + 1]
@@ -45,7 +45,7 @@ function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
     for (let i = 0; i < times; i++) found.push(await ask())
     return found
   }
-  return { ask, askTimes, told }
+  return { ask, askTimes, visible }
 }
 
 describe.each(timedStores)('a block %s', (_, open) => {
@@ -172,7 +172,7 @@ describe('a block that is known', () => {
     expect(await ask()).toBe('429 after 600')
   })
 
-  it('is told by another process that refuses without asking for it', async () => {
+  it('is learned from another process that refuses without asking for it', async () => {
     const guess = async (store: Store, charges: readonly Charge[]) => {
       const verdicts = await store.decide(charges)
       if (!charges.some(({ cost, limit }) => cost === 1 && limit.max === 2)) return verdicts
@@ -198,11 +198,11 @@ describe('a block that is known', () => {
 })
 
 describe('a caller', () => {
-  it('is told of its limit, and of a block only while it is blocked', async () => {
+  it('is shown its limit, and a block only while it is blocked', async () => {
     const store = new MemoryStore({ clock: { nowMs: () => START_MS } })
-    const { told } = gateOf(store)
+    const { visible } = gateOf(store)
     const found: string[] = []
-    for (let i = 0; i < 6; i++) found.push(await told())
+    for (let i = 0; i < 6; i++) found.push(await visible())
     expect(found).toEqual([
       '"bots";r=1;t=120 of 2',
       '"bots";r=0;t=120 of 2',
@@ -212,7 +212,7 @@ describe('a caller', () => {
   })
 })
 
-describe('refusals because the store is away', () => {
+describe('refusals because the store is unavailable', () => {
   it('lead to no block', async () => {
     const memory = new MemoryStore({ clock: { nowMs: () => START_MS } })
     let isAway = true

@@ -9,7 +9,7 @@ import type { GatewayLimiter } from './gateway-limiter.ts'
 import { type Escalation, GATEWAY_DOMAIN } from './planned-route.ts'
 import { isDecided, type RequestPlan } from './request-plan.ts'
 
-/** A Striker counts refusals, and blocks callers that have had too many. */
+/** Counts refusals, and blocks callers that have had too many. */
 export class Striker {
   readonly #limiter: GatewayLimiter
   readonly #blocks: Blocks
@@ -20,8 +20,9 @@ export class Striker {
   }
 
   /**
-   * strike counts a refusal by limits that block after some, and blocks the caller with the last of them. A caller that is blocked is
-   * not counted against: tries during a block neither lengthen it nor lead to the next one. It returns whether one was found in force.
+   * Counts a refusal by limits that block after some, and blocks the caller with the last of them. A caller that is
+   * blocked is not counted against: tries during a block neither lengthen it nor lead to the next one. It returns
+   * whether one was found in force.
    */
   strike(plan: RequestPlan, decision: Decision): MaybePromise<boolean> {
     const struck = struckDescriptors(plan, decision)
@@ -31,8 +32,9 @@ export class Striker {
   }
 
   /**
-   * #strikeOne counts one refusal, unless a block is in force, and imposes one with the last. A caller that has all refusals and no block,
-   * because it was not written, is blocked now. A block that is there already takes no second hit, and so keeps its end.
+   * Counts one refusal, unless a block is in force, and imposes one with the last. A caller that has all refusals and
+   * no block, because it was not written, is blocked now. A block that is there already takes no second hit, and so
+   * keeps its end.
    */
   #strikeOne(plan: RequestPlan, at: number, strikes: readonly PlannedCharge[]): MaybePromise<boolean> {
     const looks = blocksOf(plan, at)
@@ -51,7 +53,7 @@ export class Striker {
     })
   }
 
-  /** #offence counts a block, and returns how many there have been before. */
+  /** Counts a block, and returns how many there have been before. */
   #offence(plan: RequestPlan, at: number): MaybePromise<number> {
     const [offences = []] = this.#plan(plan, [at], ({ offences }) => offences)
     if (offences.length === 0) return 0
@@ -69,7 +71,7 @@ export class Striker {
     )
   }
 
-  /** #plan is the charges of something that is counted of the owners of some descriptors. */
+  /** Returns the charges of something that is counted of the owners of some descriptors. */
   #plan(
     { limits, descriptors }: RequestPlan,
     of: readonly number[],
@@ -89,18 +91,18 @@ export class Striker {
 }
 
 /**
- * withoutBlocks is a decision as callers are told of it: a block is no budget, and only a caller that is blocked hears of it.
- * Otherwise it would be the tightest limit of all.
+ * Returns a decision as callers see it: a block is not a budget, and is shown only to a blocked caller. Otherwise it
+ * would be the tightest limit of all.
  */
 export function withoutBlocks({ charges, limits }: RequestPlan, decision: Decision): Decision {
   if (!limits.some(({ isBlock }) => isBlock)) return decision
-  const told = decision.verdicts.filter(
+  const visible = decision.verdicts.filter(
     ({ verdict }, i) => !verdict.allowed || limits[charges[i]?.descriptor ?? -1]?.isBlock !== true,
   )
-  return told.length === decision.verdicts.length ? decision : combine(told)
+  return visible.length === decision.verdicts.length ? decision : combine(visible)
 }
 
-/** blocksOf are the looks at the blocks of a limit, which stand behind it: all of them, or one. */
+/** Returns the looks at the blocks of a limit, which stand behind it: all of them, or one. */
 function blocksOf({ charges, limits }: RequestPlan, at: number, which?: number): readonly PlannedCharge[] {
   const count = limits[at].escalation?.blocks.length ?? 0
   return charges.filter(({ descriptor }) =>
@@ -108,12 +110,12 @@ function blocksOf({ charges, limits }: RequestPlan, at: number, which?: number):
   )
 }
 
-/** struckDescriptors are those of limits that refuse callers who are not blocked. */
+/** Returns those of limits that refuse callers who are not blocked. */
 function struckDescriptors(plan: RequestPlan, { verdicts }: Decision): readonly number[] {
   const { charges, limits } = plan
   const refused = new Set<number>()
   verdicts.forEach(({ rule, verdict }, i) => {
-    // What a store refuses because it is away is not counted against the caller.
+    // A refusal because the store is unavailable does not count against the caller.
     if (verdict.allowed || rule.shadow || verdict.fallback === 'closed') return
     refused.add(charges[i]?.descriptor ?? -1)
   })

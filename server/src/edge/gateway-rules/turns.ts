@@ -1,9 +1,9 @@
 import { runAfter } from 'sluice/internal/http-door/long-wait'
 
-/** After runs something later, and returns what calls it off. */
+/** Runs something later, and returns what calls it off. */
 export type After = (ms: number, run: () => void) => () => void
 
-/** Turns that no request waits for, of all queues together. With more, those that are given up stay empty. */
+/** Turns that no request waits for, of all queues together. With more, abandoned turns stay empty. */
 const MAX_SPARE = 10_000
 
 interface Queue {
@@ -16,7 +16,7 @@ interface Queue {
   cancel: () => void
 }
 
-/** A Ticket is the place of a request in a queue. */
+/** The place of a request in a queue. */
 export class Ticket {
   readonly #leave: (ticket: Ticket) => void
   /** How long it takes at most: less when requests before it leave. */
@@ -29,7 +29,7 @@ export class Ticket {
     this.#leave = leave
   }
 
-  /** onDue calls back when it is the request's turn: immediately where it is already. */
+  /** Calls back when it is the request's turn: immediately where it is already. */
   onDue(run: () => void): void {
     if (this.#isDue) run()
     else this.#due = run
@@ -41,18 +41,18 @@ export class Ticket {
     this.#due?.()
   }
 
-  /** leave gives the place to the requests behind it. */
+  /** Gives the place to the requests behind it. */
   leave(): void {
     if (!this.#isDue) this.#leave(this)
   }
 }
 
 /**
- * Turns are the requests of this process that wait in the queues of leaky buckets. A store knows the last turn of a queue and no
- * other, so that none can be given back to it: a turn belongs to the process that has taken it. When a request leaves, those behind
- * it move up, and the last turn is for the next request that comes, which takes none of the store then. A turn that no request
- * waits for stays empty. So requests never go closer together than the store has placed their turns, and never are more waiting
- * than it has turns for.
+ * The requests of this process that wait in the queues of leaky buckets. A store knows the last turn of a queue and no
+ * other, so that none can be given back to it: a turn belongs to the process that has taken it. When a request leaves,
+ * those behind it move up, and the last turn is for the next request that comes, which takes none of the store then. A
+ * turn that no request waits for stays empty. So requests never go closer together than the store has placed their
+ * turns, and never are more waiting than it has turns for.
  */
 export class Turns {
   readonly #after: After
@@ -72,7 +72,7 @@ export class Turns {
     return this.#queues.size
   }
 
-  /** take waits for a turn that is spare; undefined where a queue has none. */
+  /** Waits for a turn that is spare; undefined where a queue has none. */
   take(name: string): Ticket | undefined {
     const queue = this.#queues.get(name)
     const turnMs = queue?.turns[queue.waiting.size]
@@ -81,7 +81,7 @@ export class Turns {
     return this.#join(queue)
   }
 
-  /** add waits for one more turn, which a store has given, or for one before it. */
+  /** Waits for one more turn, which a store has given, or for one before it. */
   add(name: string, waitMs: number): Ticket {
     const queue = this.#queues.get(name) ?? this.#open(name)
     const { turns } = queue

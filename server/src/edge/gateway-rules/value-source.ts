@@ -30,12 +30,12 @@ const WORDS: Readonly<Record<string, Read>> = {
   route: ({ route }) => [route.name],
 }
 
-/** wordSource is what a word such as `ip` stands for. */
+/** Returns what a word such as `ip` stands for. */
 export function wordSource(word: string): ValueSource {
   return { key: word, isSecret: word === 'api_key', readsBody: false, values: WORDS[word] }
 }
 
-/** fixedSource is always the same. */
+/** Always the same. */
 export function fixedSource(key: string, value: string): ValueSource {
   return { key, isSecret: false, readsBody: false, values: () => [value] }
 }
@@ -59,7 +59,7 @@ export function formSource(key: string, name: string): ValueSource {
   return ofBody(key, (body) => new URLSearchParams(body.toString('utf8')).getAll(name))
 }
 
-/** bodyNumber is the number at a path of the body. */
+/** Returns the number at a path of the body. */
 export function bodyNumber({ body }: GatewayRequest, path: string): number | undefined {
   const number = body && scanned(body, path).findLast((value) => typeof value === 'number')
   return number !== undefined && number >= 0 ? Math.ceil(number) : undefined
@@ -89,7 +89,7 @@ function ofBody(key: string, read: (body: Buffer) => readonly string[]): ValueSo
   return { key, isSecret: true, readsBody: true, values }
 }
 
-/** folded spells what most apps take for the same account in one way. */
+/** Normalizes what most apps treat as the same account. */
 function folded(value: string): string {
   return value.slice(0, MAX_CHARACTERS).normalize('NFKC').trim().toLowerCase()
 }

@@ -1,7 +1,7 @@
 import { runAfter } from 'sluice/internal/http-door/long-wait'
 import type { After, Ticket } from './turns.ts'
 
-/** RoomBounds are how many requests are held back at once, and for how long. */
+/** How many requests are held back at the same time, and for how long. */
 export interface RoomBounds {
   readonly requests: number
   readonly perCaller: number
@@ -10,10 +10,10 @@ export interface RoomBounds {
 
 export const DEFAULT_ROOM: RoomBounds = Object.freeze({ requests: 1_000, perCaller: 100, longestMs: 30_000 })
 
-/** How a wait ended, or why there was none: no room for anybody, or for this caller; or it would take too long. */
+/** How a wait ended, or why there was none: no room at all, or for this caller; or it would take too long. */
 export type Waited = 'over' | 'left' | 'full' | 'caller-full' | 'too-long'
 
-/** A Wait is what a request waits for: a time, and its turns in queues. */
+/** What a request waits for: a time, and its turns in queues. */
 export interface Wait {
   readonly ms: number
   readonly tickets: readonly Ticket[]
@@ -22,8 +22,8 @@ export interface Wait {
 const NOTHING = (): void => {}
 
 /**
- * WaitingRoom holds requests back for a while. It is bounded for all, and for each caller, so that one who sends too much
- * takes nobody else's place.
+ * Holds requests back for a while. Bounded in total and for each caller, so that a caller that sends too much does not
+ * take the room of others.
  */
 export class WaitingRoom {
   readonly #after: After
@@ -38,7 +38,7 @@ export class WaitingRoom {
     return this.#count
   }
 
-  /** refusalOf says why a request cannot wait; undefined where it can. */
+  /** Returns why a request cannot wait; undefined where it can. */
   refusalOf(caller: string, ms: number, bounds: RoomBounds): Exclude<Waited, 'over' | 'left'> | undefined {
     if (ms > bounds.longestMs) return 'too-long'
     if ((this.#held.get(caller) ?? 0) >= bounds.perCaller) return 'caller-full'
@@ -46,8 +46,8 @@ export class WaitingRoom {
   }
 
   /**
-   * wait resolves after a while and when all turns have come, or immediately when the client leaves: `onLeave` takes what is to run
-   * then.
+   * Resolves after a while and when all turns have come, or immediately when the client leaves: `onLeave` takes what is
+   * to run then.
    */
   wait(caller: string, { ms, tickets }: Wait, onLeave: (run: () => void) => void): Promise<'over' | 'left'> {
     this.#count++

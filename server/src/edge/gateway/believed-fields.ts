@@ -1,6 +1,6 @@
 /**
- * BELIEVED_FIELDS are the fields by which proxies tell applications who asks, for what and by which way. Applications believe
- * them, so a client's are removed. docs/gateway.md has the same list; a test compares them.
+ * The fields with which proxies tell applications who asks, for what and by which way. Applications trust them, so
+ * those of a client are removed. docs/gateway.md has the same list; a test compares them.
  */
 export const BELIEVED_FIELDS: readonly string[] = [
   // The client's address.
@@ -27,7 +27,7 @@ export const BELIEVED_PREFIXES: readonly string[] = [
   ...['x-amzn-oidc-', 'x-goog-authenticated-user-', 'x-ms-client-principal', 'x-client-cert', 'x-ssl-', 'ssl-client-'],
 ]
 
-/** isBelieved says whether a name in lower case, which is none of BELIEVED_FIELDS, begins like theirs. */
+/** Returns whether a name in lower case, which is none of BELIEVED_FIELDS, begins like theirs. */
 export function isBelieved(lower: string): boolean {
   return BELIEVED_PREFIXES.some((prefix) => lower.startsWith(prefix))
 }

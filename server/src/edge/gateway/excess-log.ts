@@ -7,7 +7,7 @@ const SILENT_MS = 60_000
 /** What happened to a client that took too much. */
 export type ClientExcess = Excess | 'connections'
 
-/** ExcessLog reports addresses that take too much: one line a minute for each way to do that, however many do. */
+/** Reports addresses that take too much: one line a minute for each way to do that, however many do. */
 export class ExcessLog {
   readonly #log: GatewayLog
   readonly #clock: Clock
@@ -21,7 +21,7 @@ export class ExcessLog {
     this.#texts = {
       connections: `it has as many connections as it may (${bounds.maxConnectionsPerAddress}), or the gateway has (${bounds.maxConnections}): further ones are closed; ${proxy}, or raise --max-connections-per-address`,
       resets: `it resets more requests right after sending them than it may: connections on which it does are ended; ${proxy}`,
-      bytes: `heads of its requests, or those of all clients, take more memory than they may: connections that hold the most are ended; ${proxy}, or raise --max-held`,
+      bytes: `heads of its requests, or those of all clients, exceed their memory limit: connections that hold the most are closed; ${proxy}, or raise --max-held`,
     }
   }
 

@@ -1,6 +1,6 @@
 import { BELIEVED_FIELDS, isBelieved } from './believed-fields.ts'
 
-/** Kind says what a gateway does with a field. */
+/** Says what a gateway does with a field. */
 export const Kind = {
   ordinary: 0,
   host: 1,
@@ -65,7 +65,7 @@ const COMMON = [
   ],
   ...['user-agent', 'referer', 'origin', 'if-none-match', 'last-modified', 'vary', 'location', 'set-cookie', 'pragma'],
 ]
-const SPELLINGS: ReadonlyMap<string, number> = new Map(
+const KINDS_BY_NAME: ReadonlyMap<string, number> = new Map(
   COMMON.flatMap((name): [string, number][] => {
     const kind = KINDS.get(name) ?? Kind.ordinary
     const titled = name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
@@ -80,20 +80,20 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a value must not have
 const CONTROLS = /[\u0000-\u0008\u000a-\u001f\u007f]/
 
-/** trailerFault says what is wrong with trailers: they come too late to say how a message is framed or where it goes. */
+/** Returns what is wrong with trailers: they come too late to say how a message is framed or where it goes. */
 export function trailerFault({ kinds }: FieldSet): string | undefined {
   const isWrong = kinds.some((kind) => kind !== Kind.ordinary && kind !== Kind.date && kind !== Kind.origin)
   return isWrong ? 'a trailer says how the message is framed or where it goes' : undefined
 }
 
-/** isToken says whether a text is a token of RFC 9110. */
+/** Returns whether a text is a token of RFC 9110. */
 export function isToken(text: string): boolean {
   return TOKEN.test(text)
 }
 
 /**
- * FieldSet is the fields of a head or a trailer, in their order, with what a gateway has to know of them. Repeated fields
- * stay apart.
+ * The fields of a head or a trailer, in their order, with what a gateway has to know of them. Repeated fields stay
+ * apart.
  */
 export class FieldSet {
   /** list has name, value, name, value. */
@@ -113,9 +113,9 @@ export class FieldSet {
   keepAlive: string | undefined
   hasDate = false
 
-  /** add takes a field, or says what is wrong with it. */
+  /** Takes a field, or says what is wrong with it. */
   add(name: string, value: string): string | undefined {
-    let kind = SPELLINGS.get(name)
+    let kind = KINDS_BY_NAME.get(name)
     if (kind === undefined) {
       if (!TOKEN.test(name)) return 'a field name has other characters than RFC 9110 allows'
       kind = kindOf(name.toLowerCase())
@@ -127,7 +127,7 @@ export class FieldSet {
     return undefined
   }
 
-  /** nominated is the names, in lower case, that Connection says are for this hop only. */
+  /** Returns the names, in lower case, that Connection says are for this hop only. */
   nominated(): readonly string[] | undefined {
     const { connection } = this
     if (connection === undefined || connection === '' || PLAIN_CONNECTION.test(connection)) return undefined
@@ -137,7 +137,7 @@ export class FieldSet {
       .map((option) => option.trim())
   }
 
-  /** value returns the first field of this name (in lower case). */
+  /** Returns the first field of this name (in lower case). */
   value(name: string): string | undefined {
     const { list } = this
     for (let i = 0; i < list.length; i += 2) {
@@ -182,7 +182,7 @@ export class FieldSet {
   }
 }
 
-/** The options of Connection that name no field but those that are removed anyway. */
+/** The options of Connection that name no field other than those that are removed anyway. */
 const PLAIN_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
 function joined(before: string | undefined, value: string): string {
@@ -190,7 +190,7 @@ function joined(before: string | undefined, value: string): string {
 }
 
 /**
- * kindOf returns the kind of a name in lower case. What CGI and servers like it would read as a field of another kind goes:
+ * Returns the kind of a name in lower case. What CGI and servers like it would read as a field of another kind goes:
  * x_forwarded_for is X-Forwarded-For to them, and to some x.forwarded.for too.
  */
 export function kindOf(lower: string): number {
@@ -200,7 +200,7 @@ export function kindOf(lower: string): number {
   return kindOf(cgiName(lower)) === Kind.ordinary ? Kind.ordinary : Kind.hop
 }
 
-/** cgiName is a name in lower case with dashes for all that CGI makes the same sign of. */
+/** Returns a name in lower case with dashes for all that CGI makes the same sign of. */
 export function cgiName(lower: string): string {
   return ODD.test(lower) ? lower.replace(ODDS, '-') : lower
 }
@@ -208,7 +208,7 @@ export function cgiName(lower: string): string {
 const ODD = /[^a-z0-9-]/
 const ODDS = /[^a-z0-9-]/g
 
-/** hasOption says whether a comma-separated field has a word, whatever its case. */
+/** Returns whether a comma-separated field has a word, whatever its case. */
 export function hasOption(field: string | undefined, option: string): boolean {
   if (field === undefined) return false
   if (field.length === option.length) return field.toLowerCase() === option

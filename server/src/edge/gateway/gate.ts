@@ -2,10 +2,10 @@ import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { Route } from './options.ts'
 
-/** Fields are header or trailer fields as they came: name, value, name, value. Names have the case of their sender. */
+/** Header or trailer fields as they came: name, value, name, value. Names have the case of their sender. */
 export type Fields = readonly string[]
 
-/** A GatewayRequest is what a gate decides about. It is valid until the admission has ended. */
+/** What a gate decides about. It is valid until the admission has ended. */
 export interface GatewayRequest {
   readonly method: string
   /** The canonical path, without the query, that the route was found by: in lower case, unless the route looks at case. */
@@ -30,29 +30,29 @@ export interface GatewayRequest {
   readonly parameters: ReadonlyMap<string, string>
   /** The id under which the upstream, the answer and logs know the request. */
   readonly id: string
-  /** The first `peekBytes` of the body, where the route asks for them. Undefined before they are there. */
+  /** The first `peekBytes` of the body, where the route needs them. Undefined before they have arrived. */
   readonly body: Buffer | undefined
-  /** header returns the first field of this name (in lower case). */
+  /** Returns the first field of this name (in lower case). */
   header(name: string): string | undefined
   /**
-   * claim says how much the request matters to its upstream, and returns whether that takes it now: false is a request to
+   * Returns how much the request matters to its upstream, and returns whether that takes it now: false is a request to
    * shed. What is let through all the same is counted, and may be refused in the end.
    */
   claim(priority: Priority): boolean
-  /** hide keeps a field from the upstream, by its name in lower case. At most one is kept. */
+  /** Keeps a field from the upstream, by its name in lower case. At most one is kept. */
   hide(name: string): void
-  /** onLeave calls back once if the client leaves while the gate still thinks. At most one is kept. */
+  /** Calls back once if the client leaves while the gate still thinks. At most one is kept. */
   onLeave(run: () => void): void
 }
 
 /**
- * How an admitted request ended. `abort`: the client left, or a time or bound of its own was exceeded. `unserved`: the upstream
- * was full, and has not heard of it.
+ * How an admitted request ended. `abort`: the client left, or exceeded a timeout or bound. `unserved`: the upstream was
+ * full, and has not received it.
  */
 export type EndKind = 'finish' | 'abort' | 'upstream-error' | 'unserved'
 
-/** A Refusal is answered as it is; nothing reaches the upstream. */
-export interface Refusal {
+/** A refusal by the gate, sent as it is; nothing reaches the upstream. */
+export interface GateRefusal {
   readonly kind: 'refused'
   readonly status: number
   /** Without framing: Content-Length is added. */
@@ -60,12 +60,12 @@ export interface Refusal {
   readonly body: string | Buffer
 }
 
-/** A Pass lets a request through. What hangs on it (permits, costs) ends with `ended`. */
+/** Lets a request through. What hangs on it (permits, costs) ends with `ended`. */
 export interface Pass {
   readonly kind: 'admitted'
   /** What the answer has in addition. Fields of these names that the upstream sends are replaced. */
   readonly headers?: Fields
-  /** responded hears the final status of the upstream, or of the gateway's own error, at most once and before `ended`. */
+  /** Hears the final status of the upstream, or of the gateway's own error, at most once and before `ended`. */
   responded?(status: number, headers: Fields): void
   /** heard is given each piece of the answer's body, in order. It must not keep or change it. */
   heard?(chunk: Buffer): void
@@ -73,22 +73,22 @@ export interface Pass {
   ended(kind: EndKind): void
 }
 
-export type Admission = Refusal | Pass
+export type Admission = GateRefusal | Pass
 
-/** GatewayGate decides which requests reach an upstream. What it throws is answered 500. */
+/** Decides which requests reach an upstream. What it throws is answered 500. */
 export interface GatewayGate {
   /** before is asked first, when nothing of the body has been read: it refuses what is not even to be looked at. */
-  before?(request: GatewayRequest): Refusal | undefined
+  before?(request: GatewayRequest): GateRefusal | undefined
   /**
    * enter is asked about a request whose body the route wants to look into, and which has not come with its head. What it
    * lets through is read, and then `admit` is asked. Without it, nothing is decided before the body is there.
    */
   enter?(request: GatewayRequest): MaybePromise<Admission>
-  /** admit decides about a request. `entered` is the Pass of enter: it is returned, or was given up by the gate. */
+  /** Decides about a request. `entered` is the Pass of enter: it is returned, or was given up by the gate. */
   admit(request: GatewayRequest, entered?: Pass): MaybePromise<Admission>
 }
 
 const PASS: Pass = Object.freeze({ kind: 'admitted', ended: () => {} })
 
-/** openGate lets everything through. */
+/** Lets everything through. */
 export const openGate: GatewayGate = Object.freeze({ admit: () => PASS })

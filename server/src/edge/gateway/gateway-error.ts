@@ -1,6 +1,6 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { problem } from 'sluice/internal/core/http/problem'
-import type { Fields, Refusal } from './gate.ts'
+import type { Fields, GateRefusal } from './gate.ts'
 
 type GatewayCode = Extract<ErrorCode, `GATEWAY_${string}`>
 
@@ -23,10 +23,10 @@ const ANSWERS: Readonly<Record<Exclude<GatewayCode, 'GATEWAY_OPTIONS_INVALID'>, 
   GATEWAY_VERSION_UNSUPPORTED: [505, 'HTTP Version Not Supported'],
 }
 
-/** AnsweredCode is a code that a client may see. */
+/** A code that a client may see. */
 export type AnsweredCode = keyof typeof ANSWERS
 
-/** Fault is what is wrong with a message: the code that it is answered with, and what was found. */
+/** What is wrong with a message: the code that it is answered with, and what was found. */
 export interface Fault {
   readonly code: AnsweredCode
   readonly detail: string
@@ -38,16 +38,16 @@ export function fault(code: AnsweredCode, detail: string, fields?: Fields): Faul
   return { code, detail, fields }
 }
 
-/** Tells clients and proxies that no limit was exceeded. */
+/** Shows clients and proxies that no limit was exceeded. */
 export const SHED_BY_UPSTREAM: Fields = ['sluice-shed', 'upstream']
 
-/** invalid is a fault of a request that is no HTTP, or could be read in two ways. */
+/** Returns a fault of a request that is no HTTP, or could be read in two ways. */
 export function invalid(detail: string): Fault {
   return fault('GATEWAY_REQUEST_INVALID', detail)
 }
 
-/** errorAnswer is the gateway's own answer to a request that it could not serve. */
-export function errorAnswer({ code, detail, fields }: Fault, extra: Fields = fields ?? []): Refusal {
+/** Returns the gateway's own answer to a request that it could not serve. */
+export function errorAnswer({ code, detail, fields }: Fault, extra: Fields = fields ?? []): GateRefusal {
   const [status, title] = ANSWERS[code]
   const { message } = new SluiceError(code, 'request', detail)
   const body = `${JSON.stringify(problem(status, title, message, code))}\n`

@@ -1,6 +1,6 @@
-import type { Refusal } from './gate.ts'
+import type { GateRefusal } from './gate.ts'
 
-/** isGrpc says whether a request is a call of gRPC, by its Content-Type. */
+/** Returns whether a request is a call of gRPC, by its Content-Type. */
 export function isGrpc(contentType: string | undefined): boolean {
   return contentType?.startsWith('application/grpc') === true && !contentType.startsWith('application/grpc-web')
 }
@@ -23,7 +23,7 @@ const STATUSES: ReadonlyMap<number, number> = new Map([
 ])
 
 /** grpcRefusal says the same to a client of gRPC: status 200, and the reason in fields that it reads. */
-export function grpcRefusal({ status, headers, body }: Refusal): Refusal {
+export function grpcRefusal({ status, headers, body }: GateRefusal): GateRefusal {
   const kept = headers.filter((_, i) => !/^content-/i.test(headers[i - (i % 2)] as string))
   const code = STATUSES.get(status) ?? 2
   const message = encodeURIComponent(detailOf(String(body))).replaceAll('%20', ' ')

@@ -6,17 +6,17 @@ import type { GatewayBounds } from './options.ts'
 import type { RequestHead } from './request-head.ts'
 import type { Asker, AskerListener } from './sides.ts'
 
-/** A Host is what connections of clients need of the gateway. */
+/** What connections of clients need of the gateway. */
 export interface Host {
   readonly bounds: GatewayBounds
-  /** trusts says whether a peer is a proxy whose word about others counts. */
+  /** Returns whether a peer is a proxy whose word about others counts. */
   trusts(peer: string): boolean
   readonly clock: Clock
   readonly wheel: TimerWheel
-  /** begin returns what serves a request, once it is started. */
+  /** Returns what serves a request, once it is started. */
   begin(asker: Asker, head: RequestHead): AskerListener
-  /** tookTooMuch hears of a client whose connection is closed because its address takes too much. */
+  /** Called for a client whose connection is closed because its address takes too much. */
   tookTooMuch(excess: ClientExcess, address: string): void
-  /** refused hears of what was no request. */
+  /** Called for input that is not a request. */
   refused(wrong: Fault): void
 }

@@ -23,7 +23,7 @@ export const DEFAULT_TIMES: RouteTimes = Object.freeze({
   totalMs: 0,
 })
 
-/** A Route leads requests to an upstream. Of several that fit, the most exact host, then the most exact path wins. */
+/** Leads requests to an upstream. Of several that fit, the most exact host, then the most exact path wins. */
 export interface Route {
   /** What logs and metrics call it. */
   readonly name: string
@@ -53,21 +53,24 @@ export interface HealthCheck {
   readonly path: string
   readonly everyMs?: number
   readonly timeoutMs?: number
-  /** So many in a row take an address out, and so many bring it back. Defaults: 3 and 2. */
+  /** This many in a row take an address out, and this many bring it back. Defaults: 3 and 2. */
   readonly failures?: number
   readonly successes?: number
 }
 
-/** Connections to each address of an upstream, unless told otherwise. */
+/** The default number of connections to each address of an upstream. */
 export const DEFAULT_CONNECTIONS = 256
 
-/** An Upstream is a service at one or several addresses. */
+/** A service at one or several addresses. */
 export interface Upstream {
   /** `http://host:port` or `https://host:port`. */
   readonly addresses: readonly string[]
-  /** The upstream speaks HTTP/2: over TLS by ALPN, in plain text at once. What gRPC needs. Default: false. */
+  /**
+   * The upstream speaks HTTP/2: over TLS by ALPN, in plain text with prior knowledge. Required for gRPC. Default:
+   * false.
+   */
   readonly http2?: boolean
-  /** For https: authorities, and a certificate of our own. Certificates are always verified. */
+  /** For https: authorities, and a client certificate. Certificates are always verified. */
   readonly tls?: Pick<SecureContextOptions, 'ca' | 'cert' | 'key'> & { readonly servername?: string }
   readonly health?: HealthCheck
   /** To each address. Default: 256. */
@@ -76,16 +79,16 @@ export interface Upstream {
   readonly maxWaiting?: number
   /** Idle connections are closed after this, or 1 s before what the upstream says. Default: 4 s. */
   readonly keepAliveMs?: number
-  /** So many failures in a row take an address out for a time; 0 is never. Default: 5. */
+  /** This many failures in a row take an address out for a time; 0 is never. Default: 5. */
   readonly ejectAfter?: number
   /**
-   * How many requests at once an address takes, found out from how long they take; undefined is no such limit. With `startsOpen` it is
-   * the most until the first answers have shown how long they take.
+   * The adaptive limit of concurrent requests to an address, derived from how long they take; undefined for none. With
+   * `startsOpen` it is the maximum until the first answers have shown how long they take.
    */
   readonly adaptive?: { readonly min: number; readonly max: number; readonly startsOpen?: boolean }
 }
 
-/** RoutingTable is what a reload swaps, in one step. Requests that run keep the table they began with. */
+/** What a reload swaps, in one step. Requests that run keep the table they began with. */
 export interface RoutingTable {
   readonly routes: readonly Route[]
   readonly upstreams: Readonly<Record<string, Upstream>>
@@ -93,13 +96,13 @@ export interface RoutingTable {
   readonly passHeaders?: readonly string[]
 }
 
-/** GatewayTls is a certificate, and whom clients have to be signed by. */
+/** A certificate, and the authority that must have signed those of clients. */
 export interface GatewayTls extends SecureContextOptions {
   readonly requestCert?: boolean
   readonly rejectUnauthorized?: boolean
 }
 
-/** A ListenerOptions is a port that takes HTTP/1.1 and HTTP/2: by ALPN with TLS, by the first bytes without. */
+/** A port that takes HTTP/1.1 and HTTP/2: by ALPN with TLS, by the first bytes without. */
 export interface ListenerOptions {
   /** Without it, connections come through `accept` alone. */
   readonly port?: number
@@ -107,13 +110,13 @@ export interface ListenerOptions {
   readonly tls?: GatewayTls
 }
 
-/** GatewayBounds are what all clients together, and each of them, may take. Budgets of an address do not hold for trusted proxies. */
+/** What all clients together, and each of them, may take. Budgets of an address do not hold for trusted proxies. */
 export interface GatewayBounds extends ClientBounds {
   /** Connections of clients; for more, unused ones of the address with the most have to leave. 10,000. */
   readonly maxConnections: number
-  /** Connections of one address; more are closed at once. 1,000. */
+  /** Connections of one address; more are closed immediately. 1,000. */
   readonly maxConnectionsPerAddress: number
-  /** Requests under way; more are answered 503. 20,000. */
+  /** Requests in flight; more are answered 503. 20,000. */
   readonly maxRequests: number
   /** Requests whose bodies are waited for to look into them; for more, some of the address with the most are answered 503. 1,024. */
   readonly maxAwaitedBodies: number
@@ -156,7 +159,7 @@ export const DEFAULT_GATEWAY_BOUNDS: GatewayBounds = Object.freeze({
   resetsPerConnection: { burst: 10, perSecond: 10 },
 })
 
-/** GatewayLog is what the gateway needs of a log. */
+/** What the gateway needs of a log. */
 export interface GatewayLog {
   info(event: string, message: string): void
   warn(event: string, message: string): void

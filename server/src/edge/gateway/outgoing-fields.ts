@@ -1,7 +1,7 @@
 import { cgiName, FieldSet, Kind } from './fields.ts'
 import type { Fields } from './gate.ts'
 
-/** Origin is what the gateway tells the upstream about where a request came from. */
+/** What the gateway sends to the upstream about where a request came from. */
 export interface Origin {
   readonly method: string
   readonly peer: string
@@ -18,8 +18,8 @@ export interface Origin {
 }
 
 /**
- * outgoingFields are the fields of a request as they go on. Those of one hop are taken away first, so that no client can
- * have the gateway's own taken away by naming them in Connection.
+ * Returns the fields of a request as they go on. Those of one hop are taken away first, so that no client can have the
+ * gateway's own taken away by naming them in Connection.
  */
 export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
   const { list, kinds } = fields
@@ -34,7 +34,7 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
     const name = list[2 * i] as string
     const value = list[2 * i + 1] as string
     if (nominated !== undefined && isNominated(nominated, name)) continue
-    if (hidden !== undefined && isSpelledAs(name, hidden)) continue
+    if (hidden !== undefined && isSameName(name, hidden)) continue
     const kind = kinds[i]
     if (kind === Kind.ordinary || kind === Kind.date || kind === Kind.trailer) out.push(name, value)
     else if (kind === Kind.maxForwards) out.push(name, forwardsLeft(value, origin.method))
@@ -57,13 +57,13 @@ export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
   return out
 }
 
-function isSpelledAs(name: string, hidden: string): boolean {
+function isSameName(name: string, hidden: string): boolean {
   if (name.length !== hidden.length) return false
   const lower = name.toLowerCase()
   return lower === hidden || cgiName(lower) === cgiName(hidden)
 }
 
-/** forwardsLeft counts down where a client counts hops (RFC 9110, 7.6.2). */
+/** Counts down where a client counts hops (RFC 9110, 7.6.2). */
 function forwardsLeft(value: string, method: string): string {
   return (method === 'OPTIONS' || method === 'TRACE') && /^[1-9]\d{0,5}$/.test(value)
     ? String(Number(value) - 1)
@@ -78,7 +78,7 @@ function originBit(name: string): number {
   return lower === 'x-forwarded-proto' ? PROTO : lower === 'x-forwarded-host' ? HOST : 0
 }
 
-/** element spells one hop of Forwarded (RFC 7239): what has a colon or a bracket is quoted. */
+/** Formats one hop of Forwarded (RFC 7239): what has a colon or a bracket is quoted. */
 function element(peer: string, scheme: string, authority: string): string {
   // The address of a socket has a colon where it is one of IPv6, and nowhere else.
   const node = peer.includes(':') ? `"[${peer}]"` : peer === '' ? 'unknown' : peer
@@ -87,8 +87,8 @@ function element(peer: string, scheme: string, authority: string): string {
 }
 
 /**
- * answerFields are the fields of an answer as they go on. `extra` has those of the gate, which replace the upstream's of
- * the same name.
+ * Returns the fields of an answer as they go on. `extra` has those of the gate, which replace the upstream's of the
+ * same name.
  */
 export function answerFields(fields: FieldSet, extra: Fields | undefined, id: string): string[] {
   const { list, kinds } = fields
@@ -121,7 +121,7 @@ const STAYS_IN_ANSWERS: ReadonlySet<number> = new Set([
 ])
 
 /**
- * requestTrailers are the trailers of a request as they go on. What only proxies may say is not for trailers, whoever sends
+ * Returns the trailers of a request as they are forwarded, without fields that only proxies may set, whoever sends
  * them.
  */
 export function requestTrailers(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {
@@ -133,7 +133,7 @@ export function requestTrailers(trailers: FieldSet | undefined, of: FieldSet): F
   return trailerFields(kept, of)
 }
 
-/** trailerFields are trailers as they go on: without those that Connection says are for one hop only. */
+/** Returns trailers as they are forwarded: without those that Connection names for one hop only. */
 export function trailerFields(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {
   if (trailers === undefined) return undefined
   const nominated = of.nominated()
@@ -157,7 +157,7 @@ function hasName(fields: Fields, name: string): boolean {
 let dateText = ''
 let dateSecond = 0
 
-/** httpDate is now, as HTTP spells it. */
+/** Returns the current time in the format of HTTP. */
 export function httpDate(): string {
   const second = Math.floor(Date.now() / 1_000)
   if (second !== dateSecond) {

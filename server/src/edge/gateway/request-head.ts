@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import type { FieldSet } from './fields.ts'
 
-/** A RequestHead is what both versions of HTTP say about a request before its body. */
+/** What both versions of HTTP say about a request before its body. */
 export interface RequestHead {
   readonly method: string
   /** Path and query, beginning with `/`; or `*`. */
@@ -22,7 +22,7 @@ const MAX_HOST = 255
 const MAX_PORT = 65_535
 
 /**
- * isAuthority says whether a text is a host with or without a port, and nothing more: a name as DNS has them, or with `_`; or an
+ * Returns whether a text is a host with or without a port, and nothing more: a name as DNS has them, or with `_`; or an
  * address. RFC 3986 allows more (`a,b`, `a%00`, `a:`), which programs read in different ways.
  */
 export function isAuthority(text: string): boolean {
@@ -34,7 +34,7 @@ export function isAuthority(text: string): boolean {
   return isAddress ? isIPv6(host) : host.length <= MAX_HOST
 }
 
-/** hostOf is an authority in lower case, without its port and without a dot at the end. */
+/** Returns an authority in lower case, without its port and without a dot at the end. */
 export function hostOf(authority: string): string {
   const colon = authority.lastIndexOf(':')
   const isPort = colon > authority.lastIndexOf(']') && colon >= 0
@@ -44,14 +44,14 @@ export function hostOf(authority: string): string {
 
 const TARGET = /^\/[\x21\x22\x24-\x5b\x5d-\x7e]*$/
 
-/** isTarget says whether a text is a path with or without a query, which nobody reads as anything else. */
+/** Whether a text is a path with or without a query, which no parser reads as anything else. */
 export function isTarget(text: string): boolean {
   return TARGET.test(text) && text.charCodeAt(1) !== 0x2f
 }
 
 const LENGTH = /^(?:0|[1-9]\d{0,14})$/
 
-/** readLength returns a Content-Length, or −1 for a text that is none. */
+/** Returns a Content-Length, or −1 for a text that is none. */
 export function readLength(text: string): number {
   return LENGTH.test(text) ? Number(text) : -1
 }

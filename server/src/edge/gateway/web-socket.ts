@@ -7,20 +7,20 @@ const KEY = 'sec-websocket-key'
 const KEY_FORM = /^[A-Za-z0-9+/]{22}==$/
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** hasSocketKey says whether a request has one key of a WebSocket, and no more. */
+/** Returns whether a request has one key of a WebSocket, and no more. */
 export function hasSocketKey({ list }: FieldSet): boolean {
   const keys = list.filter((_, i) => i % 2 === 1 && list[i - 1]?.toLowerCase() === KEY)
   return keys.length === 1 && KEY_FORM.test(keys[0] as string)
 }
 
-/** addSocketKey gives a WebSocket of HTTP/2, which has no key (RFC 8441, 5), the one that HTTP/1.1 wants. */
+/** Gives a WebSocket of HTTP/2, which has no key (RFC 8441, 5), the one that HTTP/1.1 wants. */
 export function addSocketKey(fields: FieldSet): void {
   if (fields.value(KEY) === undefined) fields.add(KEY, randomBytes(16).toString('base64'))
 }
 
 /**
- * acceptsSocket says whether a 101 answers the WebSocket that was asked for (RFC 6455, 4.1). Of another, no one knows
- * whether the upstream reads the next bytes as a WebSocket or as requests.
+ * Returns whether a 101 answers the WebSocket that was asked for (RFC 6455, 4.1). Of another, no one knows whether the
+ * upstream reads the next bytes as a WebSocket or as requests.
  */
 export function acceptsSocket(asked: Fields, answer: FieldSet): boolean {
   const at = asked.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === KEY)

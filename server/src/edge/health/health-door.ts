@@ -35,8 +35,9 @@ function check(call: UnaryCall, reader: ProtoReader, known: ReadonlySet<string>,
 }
 
 /**
- * admit has a watch counted for as long as it lasts, or ends it. Beyond what a process can take, clients are told that there
- * is no such method: they then take the server for healthy (gRFC A17), where any other status would have them leave it.
+ * Counts a watch for as long as it lasts, or ends it. Beyond what a process can take, clients are answered that the
+ * method does not exist: they then consider the server healthy (gRFC A17), where any other status would make them leave
+ * it.
  */
 function admit(call: StreamCall, bound: WatchBound): boolean {
   const { peer } = call
@@ -48,8 +49,8 @@ function admit(call: StreamCall, bound: WatchBound): boolean {
 }
 
 /**
- * watch tells the state now and whenever it changes. The call does not end before the process does: a service that is
- * unknown now may be known to the next version of the server.
+ * Sends the state now and on every change. The call does not end before the process does: a service that is unknown now
+ * may be known to the next version of the server.
  */
 function watch(call: StreamCall, isKnown: boolean, health: Health): void {
   call.onCancel(health.onLeave(() => call.end(GrpcStatus.UNAVAILABLE, 'the server is going away')))
@@ -60,7 +61,7 @@ function watch(call: StreamCall, isKnown: boolean, health: Health): void {
   }
 }
 
-/** listOf spells a HealthListResponse: every service with its state. */
+/** Encodes a HealthListResponse: every service with its state. */
 function listOf(known: ReadonlySet<string>, { isServing }: Health): Uint8Array {
   return join([...known].map((service) => messageField(1, textField(1, service), bytesField(2, statusOf(isServing)))))
 }
@@ -69,7 +70,7 @@ function statusOf(isServing: boolean): Uint8Array {
   return isServing ? SERVING : NOT_SERVING
 }
 
-/** serviceOf reads a HealthCheckRequest: one text. */
+/** Reads a HealthCheckRequest: one text. */
 function serviceOf(reader: ProtoReader, bytes: Uint8Array): string | undefined {
   try {
     let service = ''

@@ -6,7 +6,7 @@ export interface NodeHealth {
   readonly degraded: string
 }
 
-/** Health says whether this process wants new requests. The process turns it off before it drains, and tells watchers. */
+/** Says whether this process wants new requests. The process turns it off before it drains, and tells watchers. */
 export class Health {
   #isServing = true
   #reason = ''
@@ -24,15 +24,15 @@ export class Health {
     return this.#isServing ? '' : this.#reason
   }
 
-  /** set changes the state and tells everybody who watches. `reason` is why it does not serve. */
+  /** Changes the state and notifies all watchers. `reason` is why it does not serve. */
   set(isServing: boolean, reason = 'draining'): void {
     this.#reason = reason
     if (isServing === this.#isServing) return
     this.#isServing = isServing
-    for (const tell of this.#watchers) tell(isServing)
+    for (const notify of this.#watchers) notify(isServing)
   }
 
-  /** leave ends what would otherwise go on for as long as somebody watches. */
+  /** Ends what would otherwise last as long as a client watches. */
   leave(): void {
     this.set(false)
     for (const end of this.#leavers) end()
@@ -44,9 +44,9 @@ export class Health {
     return () => this.#leavers.delete(end)
   }
 
-  /** watch tells of every change from now on. It returns what ends that. */
-  watch(tell: (isServing: boolean) => void): () => void {
-    this.#watchers.add(tell)
-    return () => this.#watchers.delete(tell)
+  /** Calls a function on every change from now on. Returns what ends that. */
+  watch(notify: (isServing: boolean) => void): () => void {
+    this.#watchers.add(notify)
+    return () => this.#watchers.delete(notify)
   }
 }

@@ -7,12 +7,12 @@ import type { Peer } from '../../grpc/index.ts'
 export const MAX_WATCHES_OF_A_CONNECTION = 16
 export const MAX_WATCHES = 4_096
 
-/** WatchBound counts calls that do not end, of each connection and of the process. */
+/** Counts calls that do not end, of each connection and of the process. */
 export class WatchBound {
   readonly #ofPeers = new WeakMap<Peer, number>()
   #all = 0
 
-  /** admit counts one more of a peer, which stands for its connection, or says what there are too many of. */
+  /** Counts one more of a peer, which stands for its connection, or says what there are too many of. */
   admit(peer: Peer): 'admitted' | 'too many on a connection' | 'too many' {
     const own = this.#ofPeers.get(peer) ?? 0
     if (own >= MAX_WATCHES_OF_A_CONNECTION) return 'too many on a connection'
@@ -22,7 +22,7 @@ export class WatchBound {
     return 'admitted'
   }
 
-  /** leave is told of each that was admitted, when it ends. */
+  /** Must be called for each admitted watch when it ends. */
   leave(peer: Peer): void {
     this.#ofPeers.set(peer, (this.#ofPeers.get(peer) ?? 1) - 1)
     this.#all--

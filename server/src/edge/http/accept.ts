@@ -1,7 +1,7 @@
-/** So many items of a list are read. Browsers send eight at the most. */
+/** This many items of a list are read. Browsers send at most eight. */
 const MAX_ITEMS = 32
 
-/** qualitiesOf reads a list such as `br, gzip;q=0.8`: every name in lower case, and how much it is wanted, from 0 to 1. */
+/** Reads a list such as `br, gzip;q=0.8`: every name in lower case, and how much it is wanted, from 0 to 1. */
 export function qualitiesOf(header: string | undefined): ReadonlyMap<string, number> {
   const wanted = new Map<string, number>()
   for (const item of (header ?? '').split(',', MAX_ITEMS)) {
@@ -19,14 +19,14 @@ function qualityOf(parameters: readonly string[]): number {
   return given === undefined ? 1 : Number(QUALITY.exec(given)?.[1] ?? 0)
 }
 
-/** wantsHtml says whether a browser asks for a page: it names text/html. Programs that take anything do not. */
+/** Returns whether a browser asks for a page: it names text/html. Programs that take anything do not. */
 export function wantsHtml(accept: string | undefined): boolean {
   return (qualitiesOf(accept).get('text/html') ?? 0) > 0
 }
 
 /**
- * preferred returns the coding of `offered` that is wanted most, by an Accept-Encoding; of several, the first. `identity` is for
- * everybody who says nothing, and for those who want none of them: a page that is not compressed is better than none.
+ * Returns the coding of `offered` that an Accept-Encoding prefers; of several, the first. `identity` is the answer for
+ * clients that send nothing or accept none of these: an uncompressed page is better than none.
  */
 export function preferred<Coding extends string>(
   acceptEncoding: string | undefined,

@@ -9,12 +9,12 @@ const MAX_DISCARDED_BYTES = 1_048_576
 /** More pieces are put together: a buffer of one byte takes a hundred. */
 const MAX_CHUNKS = 64
 
-/** ClientLeft says that a client has gone before it had sent its request. Nobody is at fault, and nobody is left to tell. */
+/** A client has left before it had sent its request. It is not an error, and there is no one to answer. */
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft'
 }
 
-/** Bodies reads the bodies of requests, and bounds what those take that are not complete. */
+/** Reads the bodies of requests, and bounds what those take that are not complete. */
 export class Bodies {
   readonly #mostBytes: number
   #heldBytes = 0
@@ -27,7 +27,7 @@ export class Bodies {
     return this.#heldBytes
   }
 
-  /** read reads a request's body as UTF-8, up to 64 KiB unless told otherwise. It throws a ClientLeft if that never comes. */
+  /** Reads a request's body as UTF-8, up to 64 KiB by default. Throws a ClientLeft if it never arrives completely. */
   async read(request: IncomingMessage, maxBytes = MAX_BYTES, tooLarge: ErrorCode = 'BODY_TOO_LARGE'): Promise<string> {
     let chunks: Buffer[] = []
     let bytes = 0

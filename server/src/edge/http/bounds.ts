@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Crowds, type Member } from '../../net/crowds.ts'
 
-/** HttpBounds are what the clients of an HTTP server may take. */
+/** What the clients of an HTTP server may take. */
 export interface HttpBounds {
   /** From connecting, or from the first byte of a request, to the end of its headers. 5 s. */
   readonly headersTimeoutMs: number
@@ -24,7 +24,7 @@ export const DEFAULT_HTTP_BOUNDS: HttpBounds = Object.freeze({
   maxBodyBytes: 33_554_432,
 })
 
-/** Guest is a connection to an HTTP server. */
+/** A connection to an HTTP server. */
 class Guest implements Member {
   readonly #socket: Socket
   requests = 0
@@ -44,7 +44,7 @@ class Guest implements Member {
   }
 }
 
-/** boundConnections has a server make room for newcomers, or turn them away, when it has as many as it may. */
+/** Has a server make room for new connections, or reject them, at its limit. */
 export function boundConnections(server: Server, maxConnections: number): void {
   const crowds = new Crowds(maxConnections)
   const guests = new WeakMap<Socket, Guest>()

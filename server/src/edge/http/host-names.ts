@@ -5,9 +5,9 @@ import { got, SluiceError } from 'sluice/internal/core/errors'
 const HOST = /^(?:\[([^\]]*)\]|([^:]*))(?::\d{0,5})?$/
 
 /**
- * HostNames are the names that a server answers to, beside every address and localhost. A page of another name could have
- * that name lead here once it is loaded (DNS rebinding); its browser would then let it read the answers. No page can have
- * an address or localhost as its name unless it came from there.
+ * The names that a server accepts, in addition to every address and localhost. A page of another name could have that
+ * name resolve to this server once it is loaded (DNS rebinding); its browser would then let it read the answers. No
+ * page can have an address or localhost as its name unless it came from there.
  */
 export class HostNames {
   readonly #names: ReadonlySet<string>
@@ -16,7 +16,7 @@ export class HostNames {
     this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())])
   }
 
-  /** require throws when a request names another host. One that names none is not from a browser. */
+  /** Throws when a request names another host. One that names none is not from a browser. */
   require({ headers: { host } }: IncomingMessage): void {
     if (host !== undefined && !this.#has(host)) throw new SluiceError('HOST_UNKNOWN', 'host', got(host))
   }

@@ -5,15 +5,15 @@ import { boundConnections, DEFAULT_HTTP_BOUNDS, type HttpBounds } from './bounds
 import type { HostNames } from './host-names.ts'
 import { writeError, writeProblem } from './write.ts'
 
-/** A Route answers the requests to one path. */
+/** Answers the requests to one path. */
 export interface Route {
   readonly methods: readonly string[]
   answer(request: IncomingMessage, response: ServerResponse): void | Promise<void>
 }
 
-/** RouteServerOptions are what a routeServer may be told. */
+/** The options of a routeServer. */
 export interface RouteServerOptions {
-  /** Told of errors of our own. */
+  /** Called with internal errors. */
   readonly failed?: ((error: unknown) => void) | undefined
   readonly bounds?: Partial<HttpBounds> | undefined
   /** The names that it answers to. Default: every name. */
@@ -24,7 +24,7 @@ export interface RouteServerOptions {
   readonly guard?:
     | ((request: IncomingMessage, response: ServerResponse, path: string) => void | Promise<void>)
     | undefined
-  /** Answers all paths that begin with `prefix`, except those that have a route of their own. */
+  /** Answers all paths that begin with `prefix`, except those with a route. */
   readonly below?: Below | undefined
   /** Is asked about every other path before that is answered 404. It says whether it has answered. */
   readonly otherwise?:
@@ -38,8 +38,8 @@ export interface Below {
 }
 
 /**
- * routeServer serves a few paths. It answers 404 and 405 as problems, and so every error of a route; `failed` is told of
- * those of our own. Clients have 5 s for their headers and 10 s for a whole request.
+ * Serves a few paths. Answers 404 and 405, and every error of a route, as problems; `failed` is called with internal
+ * errors. Clients have 5 s for their headers and 10 s for a whole request.
  */
 export function routeServer(routes: ReadonlyMap<string, Route>, options: RouteServerOptions = {}): Server {
   const { failed, bounds = {} } = options

@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 
 /**
- * requireOwnSite throws when a web page of another site has a browser ask: browsers say so in Sec-Fetch-Site, and older
- * ones in Origin. Programs send neither. Without it, any page that somebody visits inside could spend budgets here.
+ * Throws when a web page of another site has a browser send the request: browsers report that in Sec-Fetch-Site, and
+ * older ones in Origin. Programs send neither. Without this check, any page visited inside the network could spend
+ * budgets here.
  */
 export function requireOwnSite({ headers }: IncomingMessage): void {
   const { 'sec-fetch-site': site, origin, host } = headers
@@ -14,7 +15,7 @@ export function requireOwnSite({ headers }: IncomingMessage): void {
     throw new SluiceError('CROSS_SITE_REQUEST', 'origin', got(origin))
 }
 
-/** isOrigin says whether pages of an origin come from a host. The scheme may differ: a proxy may have ended TLS. */
+/** Returns whether pages of an origin come from a host. The scheme may differ: a proxy may have ended TLS. */
 function isOrigin(origin: string, host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(origin)) return false
   const { protocol, host: pages } = new URL(origin)
@@ -25,8 +26,8 @@ function isOrigin(origin: string, host: string | undefined): boolean {
 const JSON_TYPE = /^application\/json[ \t]*(?:;|$)/i
 
 /**
- * requireJson throws when a body is not sent as JSON. A page may send a form or plain text anywhere without being asked
- * first; JSON it may not.
+ * Throws when a body is not sent as JSON. A page may send a form or plain text anywhere without being asked first; JSON
+ * it may not.
  */
 export function requireJson({ headers }: IncomingMessage, mayBeMissing: boolean): void {
   const type = headers['content-type']

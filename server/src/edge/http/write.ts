@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { type Problem, problem } from 'sluice/internal/core/http/problem'
 
-/** write answers with a text, unless an answer is under way already. */
+/** Answers with a text, unless an answer has already begun. */
 export function write(response: ServerResponse, status: number, type: string, text: string): void {
   if (response.headersSent) return
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) })
@@ -18,8 +18,8 @@ export function writeProblem(response: ServerResponse, body: Problem): void {
 }
 
 /**
- * writeError answers with what is wrong with the request. When something is wrong here instead, the client is told no
- * more than that, and `failed` the whole of it.
+ * Answers with what is wrong with the request. For an internal error the client learns nothing more, and `failed` gets
+ * all of it.
  */
 export function writeError(response: ServerResponse, error: unknown, failed?: (error: unknown) => void): void {
   if (!(error instanceof SluiceError)) {
@@ -38,14 +38,14 @@ interface ErrorAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** statusOf is what an error of the registry is answered with. */
+/** Returns what an error of the registry is answered with. */
 export function statusOf(code: ErrorCode): number {
   return (ANSWERS[code] ?? BAD_REQUEST).status
 }
 
 const BAD_REQUEST: ErrorAnswer = { status: 400, title: 'Bad Request' }
 
-/** ANSWERS are the errors that are not answered 400. */
+/** The errors that are not answered 400. */
 const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   TOKEN_REQUIRED: { status: 401, title: 'Unauthorized', headers: { 'WWW-Authenticate': 'Bearer realm="sluice"' } },
   ADMIN_TOKEN_REQUIRED: {

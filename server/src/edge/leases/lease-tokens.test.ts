@@ -17,7 +17,7 @@ describe('LeaseTokens', () => {
     expect(new LeaseTokens('secret').open(token)).toEqual(lease)
   })
 
-  it('keeps what a process of its own counts with', () => {
+  it('keeps what its process counts with', () => {
     const tokens = new LeaseTokens()
     expect(tokens.open(tokens.seal({ id: 7, held }))).toEqual({ id: 7, held })
   })

@@ -17,9 +17,9 @@ type Packed = readonly [
 ]
 
 /**
- * LeaseTokens turns leases into texts that clients keep, and back. A token holds all that a node needs to release the
- * lease, so that any node with the same secret can, and nodes remember nothing. It is encrypted and authenticated
- * (AES-256-GCM): clients can neither read the counters' keys in it nor make one up.
+ * Turns leases into texts that clients keep, and back. A token holds all that a node needs to release the lease, so
+ * that any node with the same secret can, and nodes remember nothing. It is encrypted and authenticated (AES-256-GCM):
+ * clients can neither read the counters' keys in it nor make one up.
  */
 export class LeaseTokens {
   readonly #texts: SealedTexts
@@ -30,7 +30,7 @@ export class LeaseTokens {
     this.#texts = new SealedTexts('sluice lease tokens', secret)
   }
 
-  /** seal spells a lease as a token. */
+  /** Encodes a lease as a token. */
   seal({ id, held, isLocal }: HeldPermits): string {
     const packed: Packed = [
       VERSION,
@@ -42,8 +42,8 @@ export class LeaseTokens {
   }
 
   /**
-   * open returns the lease behind a token. It is undefined for one that another process took while the shared store was
-   * away: nobody else can release that, and it comes back by itself when its time is over.
+   * Returns the lease behind a token; undefined for one that another process granted while the shared store was
+   * unavailable: only that process can release it, and it expires.
    */
   open(token: string): HeldPermits | undefined {
     const [, id, holder, held] = this.#unpack(token)

@@ -7,12 +7,12 @@ import type { LeaseTokens } from './lease-tokens.ts'
 /** How many leases one request renews: each is decrypted, and may be about many counters. */
 export const MAX_LEASES = 100
 
-/** A LeaseRenewal is how long a lease is good from now on, or why it was not renewed. */
+/** How long a lease is good from now on, or why it was not renewed. */
 export type LeaseRenewal = { readonly ttlMs: number } | SluiceError
 
 /**
- * renewLeases renews leases of holders elsewhere. Each has an answer of its own. What has run out or was released is not taken again: the
- * two look alike, and a lease that was given back must not take places by itself.
+ * Renews leases of holders in other processes. Each has a separate answer. A lease that expired or was released is not
+ * taken again: the two look alike, and a released lease must not take permits.
  */
 export function renewLeases(
   limiter: Pick<LimiterPort, 'renew'>,
@@ -28,7 +28,7 @@ export function renewLeases(
   })
 }
 
-/** leaseTtlMs is how long permits are held without being renewed. */
+/** Returns how long permits are held without being renewed. */
 export function leaseTtlMs({ held }: HeldPermits): number {
   return Math.min(...held.map(({ limit }) => limit.windowMs))
 }

@@ -3,7 +3,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { CheckRequest } from 'sluice/internal/core/request'
 import { SealedTexts } from './sealed-texts.ts'
 
-/** A Reservation is what was asked and charged, to be settled once. */
+/** What was asked and charged, to be settled once. */
 export interface Reservation {
   readonly id: string
   readonly request: CheckRequest
@@ -13,7 +13,7 @@ export interface Reservation {
 /** How long a reservation may be settled. What it was charged stays charged after that. */
 const LASTS_MS = 3_600_000
 
-/** ReservationTokens turns reservations into texts that clients keep, and back: nodes remember nothing. */
+/** Turns reservations into texts that clients keep, and back: nodes remember nothing. */
 export class ReservationTokens {
   readonly #texts: SealedTexts
   readonly #now: () => number

@@ -5,7 +5,7 @@ const KEY_BYTES = 32
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
-/** SealedTexts turns texts into tokens that clients keep, and back. They are encrypted and authenticated (AES-256-GCM). */
+/** Turns texts into tokens that clients keep, and back. They are encrypted and authenticated (AES-256-GCM). */
 export class SealedTexts {
   readonly #key: Buffer
 
@@ -23,7 +23,7 @@ export class SealedTexts {
     )
   }
 
-  /** open returns the text of a token, or undefined for what is none. */
+  /** Returns the text of a token, or undefined for what is none. */
   open(token: string): string | undefined {
     const bytes = Buffer.from(token, 'base64url')
     if (bytes.length <= NONCE_BYTES + TAG_BYTES) return undefined

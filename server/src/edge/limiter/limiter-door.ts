@@ -31,13 +31,13 @@ import {
 /** What sluice.v1.Limiter shares with the other doors of its process. */
 export interface LimiterDoorOptions {
   readonly leases: LeaseTokens
-  /** Who may call, and who may give back and bring limits. Default: anyone may call, and nobody is trusted. */
+  /** Who may call, and who may refund and bring limits. Default: anyone may call, and no caller is trusted. */
   readonly callers?: Callers
-  /** Every request passes: a refusal is told in the verdicts only (SHADOW_MODE). Default: false. */
+  /** Every request passes: a refusal is reported in the verdicts only (SHADOW_MODE). Default: false. */
   readonly shadowMode?: boolean
-  /** Somebody wants to know the trace that a call is part of. Default: false. */
+  /** Whether to read the trace that a call is part of. Default: false. */
   readonly readsTraces?: boolean
-  /** Told of errors of our own. */
+  /** Called with internal errors. */
   readonly failed?: (error: unknown) => void
 }
 
@@ -84,7 +84,7 @@ class LimiterDoor {
     })
   }
 
-  /** renew needs no trust, as release does not: it keeps what leases hold, and takes nothing. */
+  /** Needs no trust, as release does not: it keeps what leases hold, and takes nothing. */
   renew(call: UnaryCall): void {
     this.#answer(call, () => {
       const leases = decodeRenewRequest(this.#reader, call.message)
@@ -92,7 +92,7 @@ class LimiterDoor {
     })
   }
 
-  /** release needs no trust: a lease is sealed, and gives back what that acquire took and nothing else. */
+  /** Needs no trust: a lease is sealed, and gives back what that acquire took and nothing else. */
   release(call: UnaryCall): void {
     this.#answer(call, () => {
       const lease = this.#options.leases.open(decodeReleaseRequest(this.#reader, call.message))
@@ -101,7 +101,7 @@ class LimiterDoor {
     })
   }
 
-  /** #checkOne decides one request of several. What goes wrong with it is its own answer. */
+  /** Decides one request of several. What goes wrong with it is its own answer. */
   #checkOne(
     request: CheckRequest,
     isTrusted: boolean,
@@ -142,7 +142,7 @@ class LimiterDoor {
     return encodeAcquireResponse(this.#applyShadowMode(decision), token, leaseTtlMs(permits))
   }
 
-  /** #answer responds with what `work` returns or promises, or with the error it ends in. */
+  /** Responds with what `work` returns or promises, or with the error it ends in. */
   #answer(call: UnaryCall, work: (isTrusted: boolean) => MaybePromise<Uint8Array>): void {
     try {
       const bytes = work(this.#callers.admitCall(call))

@@ -11,7 +11,7 @@ export const MAX_LIMITS = 256
 /** Fields of a message of several requests. */
 export const MAX_BATCH_FIELDS = 32_768
 
-/** decodeCheckRequest reads sluice.v1.CheckRequest. */
+/** Reads sluice.v1.CheckRequest. */
 export function decodeCheckRequest(reader: ProtoReader, bytes: Uint8Array): readonly CheckRequest[] {
   const requests: CheckRequest[] = []
   const end = bytes.length
@@ -34,7 +34,7 @@ function countLimits(requests: readonly CheckRequest[]): number {
   return limits
 }
 
-/** decodeAcquireRequest reads sluice.v1.AcquireRequest. */
+/** Reads sluice.v1.AcquireRequest. */
 export function decodeAcquireRequest(reader: ProtoReader, bytes: Uint8Array): CheckRequest {
   const request = new Request()
   const end = bytes.length
@@ -48,7 +48,7 @@ export function decodeAcquireRequest(reader: ProtoReader, bytes: Uint8Array): Ch
   return request
 }
 
-/** decodeReleaseRequest reads sluice.v1.ReleaseRequest, and returns the lease. */
+/** Reads sluice.v1.ReleaseRequest, and returns the lease. */
 export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): string {
   let lease = ''
   const end = bytes.length
@@ -62,7 +62,7 @@ export function decodeReleaseRequest(reader: ProtoReader, bytes: Uint8Array): st
   return lease
 }
 
-/** decodeRenewRequest reads sluice.v1.RenewRequest, and returns the leases. */
+/** Reads sluice.v1.RenewRequest, and returns the leases. */
 export function decodeRenewRequest(reader: ProtoReader, bytes: Uint8Array): readonly string[] {
   const leases: string[] = []
   const end = bytes.length
@@ -83,7 +83,7 @@ const NO_DESCRIPTORS = new SluiceError('REQUEST_INVALID', 'descriptors', 'rate l
 
 const NO_PRIORITY = new SluiceError('REQUEST_INVALID', 'priority', 'no priority has this number')
 
-/** checkRequest refuses what asks for nothing, as every door does, and a priority that there is not. */
+/** Refuses what asks for nothing, as every door does, and a priority that there is not. */
 export function checkRequest({ domain, descriptors, priority = 0 }: CheckRequest): void {
   if (domain === '') throw NO_DOMAIN
   if (priority > LAST_PRIORITY) throw NO_PRIORITY

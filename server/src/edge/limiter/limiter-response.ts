@@ -5,7 +5,7 @@ import { boolField, join, messageField, numberField, type ProtoField, textField 
 const KINDS = { allowed: 1, refused: 2, impossible: 3 } as const
 const FALLBACKS = { open: 1, closed: 2, local: 3 } as const
 
-/** decisionField spells sluice.v1.Decision as a field of an answer. */
+/** Encodes sluice.v1.Decision as a field of an answer. */
 function decisionField(number: number, decision: Decision): ProtoField {
   const { allowed, retryAfterMs, delayMs, tightest, verdicts } = decision
   return messageField(
@@ -40,14 +40,14 @@ function verdictField({ rule, descriptor, verdict }: RuleVerdict): ProtoField {
   )
 }
 
-/** encodeCheckResponse spells sluice.v1.CheckResponse: a decision or an error for each request. */
+/** Encodes sluice.v1.CheckResponse: a decision or an error for each request. */
 export function encodeCheckResponse(answers: readonly (Decision | AnswerError)[]): Uint8Array {
   return join(
     answers.map((answer) => messageField(1, 'code' in answer ? errorField(answer) : decisionField(1, answer))),
   )
 }
 
-/** An AnswerError is why one request of several was not decided. */
+/** Why one request of several was not decided. */
 export interface AnswerError {
   readonly code: string
   readonly message: string
@@ -57,12 +57,12 @@ function errorField({ code, message }: AnswerError): ProtoField {
   return messageField(2, textField(1, code), textField(2, message))
 }
 
-/** encodeAcquireResponse spells sluice.v1.AcquireResponse. */
+/** Encodes sluice.v1.AcquireResponse. */
 export function encodeAcquireResponse(decision: Decision, lease: string, leaseTtlMs = 0): Uint8Array {
   return join([decisionField(1, decision), textField(2, lease), numberField(3, leaseTtlMs)])
 }
 
-/** encodeRenewResponse spells sluice.v1.RenewResponse: an answer for each lease. */
+/** Encodes sluice.v1.RenewResponse: an answer for each lease. */
 export function encodeRenewResponse(renewals: readonly (AnswerError | { readonly ttlMs: number })[]): Uint8Array {
   return join(
     renewals.map((each) => messageField(1, 'code' in each ? errorField(each) : numberField(1, each.ttlMs, true))),

@@ -2,12 +2,12 @@ import { type Limit, MAX_COUNT } from 'sluice/internal/core/limit'
 import { OVER_LIMIT, type Status } from './rls-status.ts'
 
 /*
- * What envoyproxy/ratelimit answers where our own answers say something else, for those who need exactly that.
+ * The answers of envoyproxy/ratelimit where ours differ, for users who need exactly those.
  */
 
 /**
- * windowSeconds is how long the window of a limit still lasts by the clock, used or not; undefined where windows do not
- * follow the clock.
+ * Returns how long the window of a limit still lasts by the clock, used or not; undefined where windows do not follow
+ * the clock.
  */
 export function windowSeconds({ algorithm, calendar, isAnchored, windowMs }: Limit, nowMs: number): number | undefined {
   if (algorithm !== 'fixed_window' || calendar !== undefined || isAnchored) return undefined
@@ -15,7 +15,7 @@ export function windowSeconds({ algorithm, calendar, isAnchored, windowMs }: Lim
 }
 
 /**
- * headlineOf is the status that headers tell about: the first with the least left, shadow rules included, or else the last
+ * Returns the status that headers describe: the first with the least remaining, shadow rules included, or else the last
  * that refuses. One in quota mode does not count as refusing.
  */
 export function headlineOf(statuses: readonly Status[], size: number): Status | undefined {
@@ -23,12 +23,12 @@ export function headlineOf(statuses: readonly Status[], size: number): Status | 
   let least = MAX_COUNT
   for (let i = 0; i < size; i++) {
     const status = statuses[i]
-    if (status.told === undefined) continue
+    if (status.binding === undefined) continue
     if (status.remaining < least) {
       headline = status
       least = status.remaining
     }
-    if (status.code === OVER_LIMIT && !status.told.rule.quota) {
+    if (status.code === OVER_LIMIT && !status.binding.rule.quota) {
       headline = status
       least = 0
     }

@@ -10,7 +10,7 @@ import type { Header, RuleForm, RuleForms } from './rule-forms.ts'
 
 export { OK, OVER_LIMIT, type Status } from './rls-status.ts'
 
-/** A Headline is what headers tell about a limit. */
+/** What headers show of a limit. */
 export interface Headline {
   readonly limit: number
   readonly remaining: number
@@ -18,8 +18,8 @@ export interface Headline {
 }
 
 /**
- * RlsAnswer folds a decision into what the rate limit service answers: a status for each descriptor, in order, and one
- * code for all of them. One instance folds one decision after the other; what it holds is good until the next.
+ * Folds a decision into what the rate limit service answers: a status for each descriptor, in order, and one code for
+ * all of them. One instance folds one decision after the other; what it holds is good until the next.
  */
 export class RlsAnswer {
   overallCode: typeof OK | typeof OVER_LIMIT = OK
@@ -28,7 +28,7 @@ export class RlsAnswer {
   /** How many of `statuses` are of this answer. */
   size = 0
   readonly statuses: Status[] = []
-  /** The verdict that the headers tell about. */
+  /** The verdict that the headers describe. */
   tightest: RuleVerdict | undefined = undefined
   /** The rule whose response a refused caller gets. */
   refusedBy: RuleForm | undefined = undefined
@@ -48,7 +48,7 @@ export class RlsAnswer {
     this.#reset(descriptors.length)
     for (let i = 0; i < verdicts.length; i++) {
       const { descriptor, rule } = verdicts[i]
-      tell(this.statuses[descriptor], verdicts[i], this.#forms.of(rule))
+      applyVerdict(this.statuses[descriptor], verdicts[i], this.#forms.of(rule))
     }
     this.#isReference = asReference
     if (asReference) this.#asReference(nowMs())
@@ -56,22 +56,22 @@ export class RlsAnswer {
     this.refusedBy = this.overallCode === OVER_LIMIT && tightest ? this.#forms.of(tightest.rule) : undefined
   }
 
-  /** headline is the limit that headers tell about, if there is one. */
+  /** Returns the limit that headers describe, if there is one. */
   headline(): Headline | undefined {
     if (this.#isReference) {
       const status = headlineOf(this.statuses, this.size)
-      return status && { ...status, limit: status.told?.rule.limit.max ?? 0 }
+      return status && { ...status, limit: status.binding?.rule.limit.max ?? 0 }
     }
     const verdict = this.tightest?.verdict
     return verdict && { ...verdict, resetSeconds: resetSeconds(verdict) }
   }
 
-  /** #asReference tells nothing of what a refusal leaves, and when the window ends for all that is counted in one. */
+  /** Hides what a refusal leaves, and gives all rules of a window the end of that window. */
   #asReference(nowMs: number): void {
     for (let i = 0; i < this.size; i++) {
       const status = this.statuses[i]
-      if (status.told === undefined) continue
-      const { rule, verdict } = status.told
+      if (status.binding === undefined) continue
+      const { rule, verdict } = status.binding
       if (!verdict.allowed) status.remaining = 0
       status.resetSeconds = windowSeconds(rule.limit, nowMs) ?? status.resetSeconds
     }
@@ -80,28 +80,28 @@ export class RlsAnswer {
   #reset(size: number): void {
     this.size = size
     while (this.statuses.length < size) {
-      this.statuses.push({ code: OK, told: undefined, form: undefined, remaining: 0, resetSeconds: 0 })
+      this.statuses.push({ code: OK, binding: undefined, form: undefined, remaining: 0, resetSeconds: 0 })
     }
     for (let i = 0; i < size; i++) {
       const status = this.statuses[i]
       status.code = OK
-      status.told = undefined
+      status.binding = undefined
       status.form = undefined
       status.remaining = 0
     }
   }
 }
 
-/** tell lets a verdict be the one that is told about its descriptor, if it is tighter than the one so far. */
-function tell(status: Status, candidate: RuleVerdict, form: RuleForm): void {
+/** Makes a verdict the one reported for its descriptor, if it is tighter than the one so far. */
+function applyVerdict(status: Status, candidate: RuleVerdict, form: RuleForm): void {
   const { rule, verdict } = candidate
   if (rule.unlimited) {
-    if (status.told === undefined) status.remaining = MAX_COUNT
+    if (status.binding === undefined) status.remaining = MAX_COUNT
     return
   }
   if (!verdict.allowed && !rule.shadow) status.code = OVER_LIMIT
-  if (status.told !== undefined && !binds(candidate, status.told)) return
-  status.told = candidate
+  if (status.binding !== undefined && !binds(candidate, status.binding)) return
+  status.binding = candidate
   status.form = form
   status.remaining = verdict.remaining
   status.resetSeconds = resetSeconds(verdict)
@@ -111,12 +111,12 @@ function binds(a: RuleVerdict, b: RuleVerdict): boolean {
   return a.rule.shadow === b.rule.shadow ? isTighter(a.verdict, b.verdict) : b.rule.shadow
 }
 
-/** resetSeconds is when there is more, in whole seconds, rounded up: Envoy cuts off what is not whole. */
+/** Returns when there is more, in whole seconds, rounded up: Envoy cuts off what is not whole. */
 export function resetSeconds(verdict: Verdict): number {
   return Math.ceil((verdict.kind === 'refused' ? verdict.retryAfterMs : verdict.resetAfterMs) / 1000) | 0
 }
 
-/** limitHeaders are what an answer tells about its tightest limit, under the names that an operator chose. */
+/** Returns the headers about the tightest limit, under the configured names. */
 export function limitHeaders(answer: RlsAnswer, names: HeaderNames | undefined): readonly Header[] {
   const headline = names && answer.headline()
   if (headline === undefined || names === undefined) return []
@@ -127,13 +127,13 @@ export function limitHeaders(answer: RlsAnswer, names: HeaderNames | undefined):
   ]
 }
 
-/** A JsonValue is what google.protobuf.Struct can hold. */
+/** What google.protobuf.Struct can hold. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
 /**
- * dynamicMetadata tells Envoy's other filters what was asked, in the form of envoyproxy/ratelimit: the domain, the
- * descriptors, and under `metadata` that of all rules that admit the request, the first to name a key winning. Filters
- * log and forward it: values of secret keys are shown as elsewhere. Of a caller who is blocked it tells the block, and why.
+ * Sends Envoy's other filters what was asked, in the form of envoyproxy/ratelimit: the domain, the descriptors, and
+ * under `metadata` that of all rules that admit the request, the first to name a key winning. Filters log and forward
+ * it: values of secret keys are shown as elsewhere. For a blocked caller it contains the block and its reason.
  */
 export function dynamicMetadata(
   request: RlsRequest,
@@ -143,8 +143,8 @@ export function dynamicMetadata(
   const { domain } = request
   const merged = new Map<string, unknown>()
   for (let i = 0; i < answer.size; i++) {
-    const { code, told } = answer.statuses[i]
-    const own = code === OK ? told?.rule.path.at(-1)?.metadata : undefined
+    const { code, binding } = answer.statuses[i]
+    const own = code === OK ? binding?.rule.path.at(-1)?.metadata : undefined
     if (own !== undefined) merge(merged, own)
   }
   return {
@@ -171,7 +171,7 @@ function descriptorValue({ entries, limit, hitsAddend }: RlsDescriptor, shown: (
   }
 }
 
-/** merge adds what is not there yet, level by level. Maps, because a rule may name a key `__proto__`. */
+/** Adds what is not there yet, level by level. Maps, because a rule may name a key `__proto__`. */
 function merge(into: Map<string, unknown>, from: Readonly<Record<string, unknown>>): void {
   for (const [key, value] of Object.entries(from)) {
     const there = into.get(key)
@@ -191,7 +191,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** structValue turns what YAML gave into what a Struct can hold. */
+/** Turns what YAML gave into what a Struct can hold. */
 function structValue(value: unknown): JsonValue {
   if (value instanceof Map) return Object.fromEntries([...value].map(([key, each]) => [key, structValue(each)]))
   if (Array.isArray(value)) return value.map(structValue)

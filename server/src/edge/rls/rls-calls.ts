@@ -1,4 +1,4 @@
-/** RlsCalls counts the calls of Envoy's rate limit service, in the words of envoyproxy/ratelimit. */
+/** Counts the calls of Envoy's rate limit service, in the words of envoyproxy/ratelimit. */
 export class RlsCalls {
   /** Calls that were not answered, because they made no sense. */
   serviceErrors = 0
@@ -9,7 +9,7 @@ export class RlsCalls {
   /** Requests that SHADOW_MODE let pass. */
   shadowed = 0;
 
-  /** list returns every name with its count. */
+  /** Returns every name with its count. */
   *list(): Iterable<readonly [name: string, value: number]> {
     yield ['ratelimit.service.call.should_rate_limit.service_error', this.serviceErrors]
     yield ['ratelimit.service.call.should_rate_limit.internal_error', this.internalErrors]

@@ -17,20 +17,20 @@ import { decodeRlsRequest, type RlsRequest } from './rls-request.ts'
 import { encodeRlsAnswer, extraFields, mostBytes } from './rls-response.ts'
 import { RuleForms } from './rule-forms.ts'
 
-/** What an RlsDoor tells: errors of our own. */
+/** Events of an RlsDoor: internal errors. */
 export interface RlsEvents {
   failed?(error: unknown): void
 }
 
-/** RlsDoorOptions are what an operator chooses, and who may call over gRPC: anyone, unless told otherwise. */
+/** The operator's options, and who may call over gRPC: anyone by default. */
 export interface RlsDoorOptions extends RlsOptions, RlsEvents {
   readonly callers?: Callers
-  /** Somebody wants to know the trace that a call is part of. Default: false. */
+  /** Whether to read the trace that a call is part of. Default: false. */
   readonly readsTraces?: boolean
 }
 
 /** A Refusal is why a call is not answered: a gRPC status, and words. What was not evaluated is never OK. */
-export class Refusal extends Error {
+export class RlsCallError extends Error {
   readonly status: GrpcStatus
 
   constructor(status: GrpcStatus, message: string) {
@@ -39,7 +39,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A JsonAnswer is a RateLimitResponse as JSON, and the HTTP status that goes with it. */
+/** A RateLimitResponse as JSON, and the HTTP status that goes with it. */
 export interface JsonAnswer {
   readonly status: number
   readonly json: object
@@ -48,8 +48,8 @@ export interface JsonAnswer {
 }
 
 /**
- * RlsDoor answers the calls of Envoy's rate limit service. It answers at once where the limiter does, and otherwise as
- * soon as the limiter has.
+ * Answers the calls of Envoy's rate limit service: synchronously if the limiter is synchronous, otherwise as soon as it
+ * has decided.
  */
 export class RlsDoor {
   readonly calls = new RlsCalls()
@@ -68,10 +68,10 @@ export class RlsDoor {
     this.#answer = new RlsAnswer(new RuleForms(options))
   }
 
-  /** shouldRateLimit serves the call of that name. */
+  /** Serves the call of that name. */
   shouldRateLimit(call: UnaryCall): void {
     try {
-      // Envoy says what its own configuration says: whoever may call is trusted here.
+      // Envoy sends what its configuration contains: every caller that may call is trusted here.
       if (this.#asksForToken) this.#options.callers?.admitCall(call)
       const request = this.#decode(call)
       const decision = this.#limiter.check(request, this.#readsTraces ? callContext(call.metadata) : undefined)
@@ -86,7 +86,7 @@ export class RlsDoor {
     }
   }
 
-  /** answerJson is shouldRateLimit for a request that came as JSON. It throws, or rejects with, a Refusal. */
+  /** Like shouldRateLimit for a request that came as JSON. It throws, or rejects with, an RlsCallError. */
   answerJson(request: RlsRequest, context?: RequestContext): MaybePromise<JsonAnswer> {
     try {
       checkRequest(request)
@@ -135,19 +135,19 @@ export class RlsDoor {
     if (!call.cancelled) call.fail(status, message)
   }
 
-  #refusal(error: unknown): Refusal {
-    if (error instanceof Refusal) {
+  #refusal(error: unknown): RlsCallError {
+    if (error instanceof RlsCallError) {
       this.calls.serviceErrors++
       return error
     }
     if (error instanceof MalformedMessage || error instanceof SluiceError) {
       this.calls.serviceErrors++
       const isStranger = error instanceof SluiceError && error.code === 'TOKEN_REQUIRED'
-      return new Refusal(isStranger ? GrpcStatus.UNAUTHENTICATED : GrpcStatus.INVALID_ARGUMENT, error.message)
+      return new RlsCallError(isStranger ? GrpcStatus.UNAUTHENTICATED : GrpcStatus.INVALID_ARGUMENT, error.message)
     }
     this.calls.internalErrors++
     this.#options.failed?.(error)
-    return new Refusal(GrpcStatus.INTERNAL, 'the decision failed')
+    return new RlsCallError(GrpcStatus.INTERNAL, 'the decision failed')
   }
 }
 
@@ -160,8 +160,9 @@ export function registerRls(server: GrpcServer, limiter: Checker, options: RlsDo
   return door
 }
 
-/** checkRequest refuses what envoyproxy/ratelimit refuses, in its words and with its status. */
+/** Refuses what envoyproxy/ratelimit refuses, in its words and with its status. */
 function checkRequest({ domain, descriptors }: RlsRequest): void {
-  if (domain === '') throw new Refusal(GrpcStatus.UNKNOWN, 'rate limit domain must not be empty')
-  if (descriptors.length === 0) throw new Refusal(GrpcStatus.UNKNOWN, 'rate limit descriptor list must not be empty')
+  if (domain === '') throw new RlsCallError(GrpcStatus.UNKNOWN, 'rate limit domain must not be empty')
+  if (descriptors.length === 0)
+    throw new RlsCallError(GrpcStatus.UNKNOWN, 'rate limit descriptor list must not be empty')
 }

@@ -7,8 +7,8 @@ import type { RlsOptions } from './rls-options.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
 
 /**
- * parseRlsJson reads a RateLimitRequest in the JSON form of protobuf: names in camelCase or as in the .proto file,
- * numbers as numbers or texts, enums by name or number, null for what is not there. What it does not know is an error.
+ * Reads a RateLimitRequest in the JSON form of protobuf: names in camelCase or as in the .proto file, numbers as
+ * numbers or texts, enums by name or number, null for what is not there. What it does not know is an error.
  */
 export function parseRlsJson(body: string): RlsRequest {
   const request = new Fields(jsonOf(body), 'body')
@@ -56,12 +56,12 @@ function overrideOf(fields: Fields | undefined): LimitOverride | undefined {
   return { ...override, unit }
 }
 
-/** Fields reads the fields of one JSON object, and knows which of them nobody asked for. */
+/** Reads the fields of one JSON object, and keeps track of unknown ones. */
 class Fields {
   readonly where: string
   readonly #values = new Map<string, unknown>()
-  /** How the fields are spelled that nobody has asked for yet. */
-  readonly #spelled = new Map<string, string>()
+  /** The written names of the fields that have not been read yet. */
+  readonly #keysByName = new Map<string, string>()
 
   constructor(value: unknown, where: string) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(where, 'expected an object')
@@ -70,13 +70,13 @@ class Fields {
       const name = camelCase(key)
       if (this.#values.has(name)) throw invalid(where, `${JSON.stringify(name)} is there twice`)
       this.#values.set(name, each)
-      this.#spelled.set(name, key)
+      this.#keysByName.set(name, key)
     }
   }
 
-  /** end refuses fields that are left over: a typo must not be ignored. */
+  /** Refuses fields that are left over: a typo must not be ignored. */
   end(): void {
-    for (const key of this.#spelled.values()) throw invalid(this.where, `unknown field ${shownName(key)}`)
+    for (const key of this.#keysByName.values()) throw invalid(this.where, `unknown field ${shownName(key)}`)
   }
 
   text(name: string): string {
@@ -112,7 +112,7 @@ class Fields {
     throw invalid(`${this.where}.${name}`, 'expected a whole number from 0')
   }
 
-  /** choice reads an enum, by name or number, and returns its number. */
+  /** Reads an enum, by name or number, and returns its number. */
   choice(name: string, names: readonly string[]): number {
     const value = this.#take(name) ?? 0
     const number = typeof value === 'string' ? names.indexOf(value.toLowerCase()) : value
@@ -122,7 +122,7 @@ class Fields {
 
   #take(name: string): unknown {
     const value = this.#values.get(name)
-    this.#spelled.delete(name)
+    this.#keysByName.delete(name)
     return value === null ? undefined : value
   }
 }
@@ -143,7 +143,7 @@ function invalid(where: string, detail: string): SluiceError {
   return new SluiceError('RLS_REQUEST_INVALID', where, detail)
 }
 
-/** rlsAnswerJson spells a RateLimitResponse in the JSON form of protobuf. */
+/** Formats a RateLimitResponse in the JSON form of protobuf. */
 export function rlsAnswerJson(request: RlsRequest, answer: RlsAnswer, options: RlsOptions): object {
   const { refusedBy } = answer
   const responseHeaders = [...limitHeaders(answer, options.responseHeaders), ...(refusedBy?.headers ?? [])]
@@ -158,8 +158,8 @@ export function rlsAnswerJson(request: RlsRequest, answer: RlsAnswer, options: R
   }
 }
 
-function statusJson({ code, told, form, remaining, resetSeconds }: Status): object {
-  const limit = told?.rule.limit.max ?? 0
+function statusJson({ code, binding, form, remaining, resetSeconds }: Status): object {
+  const limit = binding?.rule.limit.max ?? 0
   return {
     code: codeName(code),
     ...(form !== undefined && {

@@ -13,7 +13,7 @@ export const MAX_MESSAGE_BYTES = 4_194_304
 /** Fields of a message: all that 64 descriptors with 32 entries can have, and some that a later version may add. */
 export const MAX_FIELDS = 8_192
 
-/** An RlsRequest is envoy.service.ratelimit.v3.RateLimitRequest as the engine reads it. */
+/** Envoy.service.ratelimit.v3.RateLimitRequest as the engine reads it. */
 export interface RlsRequest extends CheckRequest {
   readonly descriptors: readonly RlsDescriptor[]
   readonly cost: number
@@ -21,13 +21,13 @@ export interface RlsRequest extends CheckRequest {
   readonly hitsAddend: number
 }
 
-/** An RlsDescriptor is envoy.extensions.common.ratelimit.v3.RateLimitDescriptor as the engine reads it. */
+/** Envoy.extensions.common.ratelimit.v3.RateLimitDescriptor as the engine reads it. */
 export interface RlsDescriptor extends Descriptor {
   /** As it was sent, and undefined where it was not. */
   readonly hitsAddend: number | undefined
 }
 
-/** UNITS are the names of the units by their numbers. The type of overrides has no WEEK, which other clients may send. */
+/** Returns the names of the units by their numbers. The type of overrides has no WEEK, which other clients may send. */
 export const UNITS: readonly (LimitOverride['unit'] | undefined)[] = [
   undefined,
   'second',
@@ -55,9 +55,9 @@ class Described implements RlsDescriptor {
 }
 
 /**
- * decodeRlsRequest reads a RateLimitRequest. As in every protobuf reader, fields come in any order, the last of several
- * counts, parts of one message add up, and what is not known is passed over. A hits_addend of 0 on the request means 1
- * (that is what Envoy sends); on a descriptor it looks without charging. is_negative_hits gives back.
+ * Reads a RateLimitRequest. As in every protobuf reader, fields come in any order, the last of several counts, parts of
+ * one message add up, and what is not known is passed over. A hits_addend of 0 on the request means 1 (that is what
+ * Envoy sends); on a descriptor it looks without charging. is_negative_hits gives back.
  */
 export function decodeRlsRequest(
   reader: ProtoReader,
@@ -80,7 +80,7 @@ export function decodeRlsRequest(
   return request
 }
 
-/** settle computes what a descriptor costs. It waits for the request's own addend, which may come last. */
+/** Computes what a descriptor costs. It waits for the request's own addend, which may come last. */
 function settle(descriptor: Described, cost: number): void {
   const { hitsAddend, isNegative } = descriptor
   if (hitsAddend === undefined && !isNegative) return
@@ -109,7 +109,7 @@ function readDescriptor(reader: ProtoReader, end: number, { descriptors }: Reque
   return descriptor
 }
 
-/** readEntry reads a key (1) and a value (2): Envoy's entries and ours are spelled alike. */
+/** Reads a key (1) and a value (2): Envoy's entries and ours have the same encoding. */
 export function readEntry(reader: ProtoReader, end: number): Entry {
   let key = ''
   let value = ''
@@ -139,7 +139,7 @@ const NO_OVERRIDE: { readonly [K in keyof LimitOverride]: LimitOverride[K] | und
   readonly requestsPerUnit: number
 } = { requestsPerUnit: 0, unit: undefined, unitMultiplier: undefined }
 
-/** readWrapped reads google.protobuf.UInt64Value or UInt32Value: a number that can be told from one that was not sent. */
+/** Reads google.protobuf.UInt64Value or UInt32Value: a number that can be distinguished from one that was not sent. */
 function readWrapped(reader: ProtoReader, end: number, before: number): number {
   let value = before
   while (reader.at < end) {

@@ -33,21 +33,21 @@ function respond(request: RlsRequest, verdicts: readonly RuleVerdict[], options:
 }
 
 /** told is an answer as another implementation reads it. */
-const told = (size: number, verdicts: readonly RuleVerdict[], options: RlsOptions = {}): unknown =>
+const binding = (size: number, verdicts: readonly RuleVerdict[], options: RlsOptions = {}): unknown =>
   RLS_RESPONSE.decode(respond(requestOf(size), verdicts, options))
 
 const MINUTE = { requestsPerUnit: 10, unit: 'MINUTE' }
 
 describe('an answer of the rate limit service', () => {
-  it('tells the limit, what is left and the seconds until there is more, rounded up', () => {
-    expect(told(1, [verdictBy('a', allowed(7, 41_001))])).toEqual({
+  it('reports the limit, what remains and the seconds until there is more, rounded up', () => {
+    expect(binding(1, [verdictBy('a', allowed(7, 41_001))])).toEqual({
       overallCode: 'OK',
       statuses: [{ code: 'OK', currentLimit: MINUTE, limitRemaining: 7, durationUntilReset: { seconds: 42 } }],
     })
   })
 
-  it('tells a refusal by its descriptor and for all, with the time at which the same request is admitted', () => {
-    expect(told(2, [verdictBy('a', allowed(7), 0), verdictBy('b', refused(12_001), 1)])).toEqual({
+  it('reports a refusal by its descriptor and for all, with the time at which the same request is admitted', () => {
+    expect(binding(2, [verdictBy('a', allowed(7), 0), verdictBy('b', refused(12_001), 1)])).toEqual({
       overallCode: 'OVER_LIMIT',
       statuses: [
         { code: 'OK', currentLimit: MINUTE, limitRemaining: 7, durationUntilReset: { seconds: 60 } },
@@ -58,7 +58,7 @@ describe('an answer of the rate limit service', () => {
 
   it('has a status for every descriptor, in order, whatever applied to it', () => {
     const free = { ...ruleNamed('free'), unlimited: true }
-    expect(told(4, [verdictBy(free, UNLIMITED_VERDICT, 1), verdictBy('a', impossible(10, 4), 3)])).toEqual({
+    expect(binding(4, [verdictBy(free, UNLIMITED_VERDICT, 1), verdictBy('a', impossible(10, 4), 3)])).toEqual({
       overallCode: 'OVER_LIMIT',
       statuses: [
         { code: 'OK' },
@@ -70,47 +70,47 @@ describe('an answer of the rate limit service', () => {
   })
 
   it('forgets the answer before', () => {
-    told(3, [verdictBy('a', refused(1), 0), verdictBy('a', refused(1), 1), verdictBy('a', refused(1), 2)])
-    expect(told(2, [])).toEqual({ overallCode: 'OK', statuses: [{ code: 'OK' }, { code: 'OK' }] })
+    binding(3, [verdictBy('a', refused(1), 0), verdictBy('a', refused(1), 1), verdictBy('a', refused(1), 2)])
+    expect(binding(2, [])).toEqual({ overallCode: 'OK', statuses: [{ code: 'OK' }, { code: 'OK' }] })
   })
 
-  it('tells the tightest of several limits on one descriptor', () => {
+  it('reports the tightest of several limits on one descriptor', () => {
     const daily = ruleNamed('daily', { limit: 100, window: '1d' })
-    expect(told(1, [verdictBy(daily, allowed(2)), verdictBy('a', allowed(7))])).toMatchObject({
+    expect(binding(1, [verdictBy(daily, allowed(2)), verdictBy('a', allowed(7))])).toMatchObject({
       statuses: [{ currentLimit: { requestsPerUnit: 100, unit: 'DAY' }, limitRemaining: 2 }],
     })
-    expect(told(1, [verdictBy('a', refused(500)), verdictBy(daily, allowed(2))])).toMatchObject({
+    expect(binding(1, [verdictBy('a', refused(500)), verdictBy(daily, allowed(2))])).toMatchObject({
       overallCode: 'OVER_LIMIT',
       statuses: [{ code: 'OVER_LIMIT', currentLimit: MINUTE }],
     })
   })
 
-  it('tells what a shadow rule counts, but never that it refuses', () => {
+  it('reports what a shadow rule counts, but never that it refuses', () => {
     const shadow = ruleNamed('s', undefined, true)
-    expect(told(1, [verdictBy(shadow, refused(500))])).toEqual({
+    expect(binding(1, [verdictBy(shadow, refused(500))])).toEqual({
       overallCode: 'OK',
       statuses: [{ code: 'OK', currentLimit: MINUTE, durationUntilReset: { seconds: 1 } }],
     })
-    expect(told(1, [verdictBy(shadow, refused(500)), verdictBy('a', allowed(3))])).toMatchObject({
+    expect(binding(1, [verdictBy(shadow, refused(500)), verdictBy('a', allowed(3))])).toMatchObject({
       statuses: [{ code: 'OK', limitRemaining: 3 }],
     })
   })
 
-  it('tells which limits in quota mode refuse, and refuses when all of them do', () => {
+  it('reports which limits in quota mode refuse, and refuses when all of them do', () => {
     const quota = (verdict: Parameters<typeof verdictBy>[1], descriptor: number): RuleVerdict =>
       verdictBy({ ...ruleNamed('q'), quota: true }, verdict, descriptor)
-    expect(told(2, [quota(refused(500), 0), quota(allowed(1), 1)])).toMatchObject({
+    expect(binding(2, [quota(refused(500), 0), quota(allowed(1), 1)])).toMatchObject({
       overallCode: 'OK',
       statuses: [{ code: 'OVER_LIMIT' }, { code: 'OK' }],
     })
-    expect(told(2, [quota(refused(500), 0), quota(refused(500), 1)])).toMatchObject({
+    expect(binding(2, [quota(refused(500), 0), quota(refused(500), 1)])).toMatchObject({
       overallCode: 'OVER_LIMIT',
       statuses: [{ code: 'OVER_LIMIT' }, { code: 'OVER_LIMIT' }],
     })
   })
 
-  it('lets everything pass in shadow mode, and tells the statuses as they are', () => {
-    expect(told(1, [verdictBy('a', refused(500))], { shadowMode: true })).toMatchObject({
+  it('lets everything pass in shadow mode, and reports the statuses as they are', () => {
+    expect(binding(1, [verdictBy('a', refused(500))], { shadowMode: true })).toMatchObject({
       overallCode: 'OK',
       statuses: [{ code: 'OVER_LIMIT' }],
     })
@@ -134,7 +134,7 @@ describe('an answer of the rate limit service', () => {
     ['the largest limit', { limit: 4_294_967_295, window: '1m' }, { requestsPerUnit: 4_294_967_295, unit: 'MINUTE' }],
   ])('names the unit of %s', (_, limit, currentLimit) => {
     const rule = ruleNamed('p', limit)
-    const decoded = told(1, [verdictBy(rule, allowed(1))]) as { statuses: { currentLimit: object }[] }
+    const decoded = binding(1, [verdictBy(rule, allowed(1))]) as { statuses: { currentLimit: object }[] }
     expect(decoded.statuses[0].currentLimit).toEqual(currentLimit)
   })
 
@@ -147,7 +147,7 @@ describe('an answer of the rate limit service', () => {
     ['90d', 7_776_000_000, 'MONTH', 3],
     ['730d', 63_072_000_000, 'YEAR', 2],
     ['1500ms', 1_500, '', undefined],
-  ])('tells a window of %s in multiples of a unit, where Envoy is new enough', (_, window, unit, multiplier) => {
+  ])('reports a window of %s in multiples of a unit, where Envoy is new enough', (_, window, unit, multiplier) => {
     const forms = new RuleForms({ unitMultipliers: true })
     const multiples = new RlsAnswer(forms)
     const rule = ruleNamed('p', { limit: 5, window })
@@ -170,7 +170,7 @@ describe('an answer of the rate limit service', () => {
 
   it('names a limit as fields do, so that Envoy can put the name between quotes', () => {
     const named = (rule: Rule): unknown =>
-      (told(1, [verdictBy(rule, allowed(1))]) as { statuses: { currentLimit: { name?: string } }[] }).statuses[0]
+      (binding(1, [verdictBy(rule, allowed(1))]) as { statuses: { currentLimit: { name?: string } }[] }).statuses[0]
         .currentLimit.name
     expect(named({ ...ruleNamed('user/path'), name: 'per user', isNamed: true })).toBe('per user')
     expect(named({ ...ruleNamed('user/path'), isNamed: true })).toBe('user/path')
@@ -188,15 +188,15 @@ describe('an answer of the rate limit service', () => {
       { key: 'RateLimit-Remaining', value: '3' },
       { key: 'RateLimit-Reset', value: '2' },
     ]
-    expect(told(2, verdicts, { responseHeaders: HEADER_NAMES })).toMatchObject({ responseHeadersToAdd: headers })
-    expect(told(2, verdicts, { requestHeaders: { limit: 'l', remaining: 'r', reset: 's' } })).toMatchObject({
+    expect(binding(2, verdicts, { responseHeaders: HEADER_NAMES })).toMatchObject({ responseHeadersToAdd: headers })
+    expect(binding(2, verdicts, { requestHeaders: { limit: 'l', remaining: 'r', reset: 's' } })).toMatchObject({
       requestHeadersToAdd: [
         { key: 'l', value: '10' },
         { key: 'r', value: '3' },
         { key: 's', value: '2' },
       ],
     })
-    expect(told(2, [], { responseHeaders: HEADER_NAMES })).not.toHaveProperty('responseHeadersToAdd')
+    expect(binding(2, [], { responseHeaders: HEADER_NAMES })).not.toHaveProperty('responseHeadersToAdd')
   })
 
   const response = (body: string | undefined, headers: [string, string][] = []): Rule => ({
@@ -206,7 +206,7 @@ describe('an answer of the rate limit service', () => {
 
   it('answers a refused caller with the body and the headers of the rule', () => {
     const rule = response('{"error":"slow down"}', [['X-Reason', 'quota']])
-    expect(told(1, [verdictBy(rule, refused(500))], { responseHeaders: HEADER_NAMES })).toMatchObject({
+    expect(binding(1, [verdictBy(rule, refused(500))], { responseHeaders: HEADER_NAMES })).toMatchObject({
       responseHeadersToAdd: [
         { key: 'RateLimit-Limit', value: '10' },
         { key: 'RateLimit-Remaining', value: '0' },
@@ -216,8 +216,8 @@ describe('an answer of the rate limit service', () => {
       ],
       rawBody: Buffer.from('{"error":"slow down"}').toString('base64'),
     })
-    expect(told(1, [verdictBy(rule, allowed(1))])).not.toHaveProperty('rawBody')
-    expect(told(1, [verdictBy(rule, refused(500))], { shadowMode: true })).not.toHaveProperty('rawBody')
+    expect(binding(1, [verdictBy(rule, allowed(1))])).not.toHaveProperty('rawBody')
+    expect(binding(1, [verdictBy(rule, refused(500))], { shadowMode: true })).not.toHaveProperty('rawBody')
   })
 
   it.each<[string, [string, string][], string]>([
@@ -226,7 +226,7 @@ describe('an answer of the rate limit service', () => {
     ['[1]', [], 'application/json'],
     ['12', [], 'text/plain; charset=utf-8'],
   ])('says what the body %s is', (body, headers, type) => {
-    const decoded = told(1, [verdictBy(response(body, headers), refused(500))]) as {
+    const decoded = binding(1, [verdictBy(response(body, headers), refused(500))]) as {
       responseHeadersToAdd: { key: string; value: string }[]
     }
     expect(decoded.responseHeadersToAdd.map(({ value }) => value)).toEqual([type])
@@ -245,7 +245,9 @@ describe('an answer of the rate limit service', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(rule, verdict), { maxLength: 8 }), (all) => {
         const verdicts = all.map(([each, said], i) => verdictBy(each, said, i))
-        const decoded = told(all.length, verdicts) as { statuses?: { limitRemaining?: number; currentLimit: object }[] }
+        const decoded = binding(all.length, verdicts) as {
+          statuses?: { limitRemaining?: number; currentLimit: object }[]
+        }
         expect((decoded.statuses ?? []).map(({ limitRemaining = 0 }) => limitRemaining)).toEqual(
           all.map(([, { remaining }]) => remaining),
         )
@@ -255,7 +257,7 @@ describe('an answer of the rate limit service', () => {
 })
 
 describe('dynamic metadata', () => {
-  const told = (request: RlsRequest, verdicts: readonly RuleVerdict[]): unknown => {
+  const binding = (request: RlsRequest, verdicts: readonly RuleVerdict[]): unknown => {
     const options = { dynamicMetadata: true }
     const { dynamicMetadata } = RLS_RESPONSE.decode(respond(request, verdicts, options)) as {
       dynamicMetadata: { fields: Record<string, unknown> }
@@ -273,7 +275,7 @@ describe('dynamic metadata', () => {
     return { ...ruleNamed('m'), path: [{ ...step, detailedMetric: false, valueToMetric: false, metadata }] }
   }
 
-  it('tells what was asked', () => {
+  it('reports what was asked', () => {
     const request: RlsRequest = {
       domain: 'api',
       descriptors: [
@@ -289,7 +291,7 @@ describe('dynamic metadata', () => {
       cost: 2,
       hitsAddend: 2,
     }
-    expect(told(request, [])).toEqual({
+    expect(binding(request, [])).toEqual({
       domain: 'api',
       descriptors: [{ entries: ['a=1', 'b='] }, { entries: [], hitsAddend: 0, limit: 'requests_per_unit:5 unit:HOUR' }],
       hitsAddend: 2,
@@ -302,13 +304,13 @@ describe('dynamic metadata', () => {
       verdictBy(withMetadata({ team: 'b', deep: { x: 2, y: false }, more: 1.5 }), allowed(1), 1),
       verdictBy(withMetadata({ refused: true }), refused(5), 2),
     ]
-    expect(told(requestOf(3), verdicts)).toMatchObject({
+    expect(binding(requestOf(3), verdicts)).toMatchObject({
       metadata: { team: 'a', deep: { x: 1, y: false, list: [1, 'two', null, true, {}] }, more: 1.5 },
     })
-    expect(told(requestOf(3), verdicts)).not.toHaveProperty('metadata.refused')
+    expect(binding(requestOf(3), verdicts)).not.toHaveProperty('metadata.refused')
   })
 
-  it('spells any JSON', () => {
+  it('formats any JSON', () => {
     const struct = codecOf('google.protobuf.Struct')
     fc.assert(
       fc.property(fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue({ maxDepth: 3 })), (object) => {

@@ -20,14 +20,14 @@ const MAX_STATUS_BYTES = 40
 const CODE_BYTES = 2
 const NO_FIELDS: ProtoField = new Uint8Array(0)
 
-/** mostBytes is how long the answer gets at the most, without what `extraFields` returns. */
+/** Returns the maximum length of the answer, without what `extraFields` returns. */
 export function mostBytes(answer: RlsAnswer): number {
   let most = CODE_BYTES
   for (let i = 0; i < answer.size; i++) most += MAX_STATUS_BYTES + (answer.statuses[i].form?.currentLimit.length ?? 0)
   return most
 }
 
-/** encodeRlsAnswer writes a RateLimitResponse into a buffer that has room for it, and returns where it ends. */
+/** Writes a RateLimitResponse into a buffer that has room for it, and returns where it ends. */
 export function encodeRlsAnswer(answer: RlsAnswer, extra: ProtoField, bytes: Uint8Array, start: number): number {
   let at = start
   bytes[at++] = 0x08
@@ -62,7 +62,7 @@ function writeStatus(status: Status, bytes: Uint8Array, start: number): number {
   return at
 }
 
-/** copy is `set` for a few bytes: a call into the runtime takes longer. */
+/** Like `set` for a few bytes: a call into the runtime takes longer. */
 function copy(from: Uint8Array, to: Uint8Array, start: number): number {
   const { length } = from
   if (length > 32) to.set(from, start)
@@ -70,27 +70,27 @@ function copy(from: Uint8Array, to: Uint8Array, start: number): number {
   return start + length
 }
 
-/** extraFields spells what most answers do not have: headers, the body of a refusal, and dynamic metadata. */
+/** Encodes what most answers do not have: headers, the body of a refusal, and dynamic metadata. */
 export function extraFields(request: RlsRequest, answer: RlsAnswer, options: RlsOptions): ProtoField {
-  const { responseHeaders, requestHeaders, dynamicMetadata: isTold } = options
+  const { responseHeaders, requestHeaders, dynamicMetadata: hasMetadata } = options
   const refusal = answer.refusedBy?.refusal ?? NO_FIELDS
-  if (responseHeaders === undefined && requestHeaders === undefined && isTold !== true) return refusal
+  if (responseHeaders === undefined && requestHeaders === undefined && hasMetadata !== true) return refusal
   return join([
     ...limitHeaders(answer, responseHeaders).map((header) => headerField(3, header)),
     ...limitHeaders(answer, requestHeaders).map((header) => headerField(4, header)),
     refusal,
-    isTold === true ? bytesField(6, structBytes(dynamicMetadata(request, answer, options))) : NO_FIELDS,
+    hasMetadata === true ? bytesField(6, structBytes(dynamicMetadata(request, answer, options))) : NO_FIELDS,
   ])
 }
 
-/** structBytes spells google.protobuf.Struct. */
+/** Encodes google.protobuf.Struct. */
 export function structBytes(object: { readonly [key: string]: JsonValue }): ProtoField {
   return join(
     Object.entries(object).map(([key, value]) => messageField(1, textField(1, key), bytesField(2, valueBytes(value)))),
   )
 }
 
-/** valueBytes spells google.protobuf.Value. It is a oneof: what is set is written, even where it is the default. */
+/** Encodes google.protobuf.Value. It is a oneof: what is set is written, even where it is the default. */
 function valueBytes(value: JsonValue): ProtoField {
   if (value === null) return numberField(1, 0, true)
   if (typeof value === 'number') return doubleField(2, value)

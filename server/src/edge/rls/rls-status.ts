@@ -5,12 +5,15 @@ import type { RuleForm } from './rule-forms.ts'
 export const OK = 1
 export const OVER_LIMIT = 2
 
-/** A Status is what an answer says about one descriptor. */
+/** What an answer says about one descriptor. */
 export interface Status {
   code: typeof OK | typeof OVER_LIMIT
-  /** The verdict that is told: the tightest of those that bind, else of shadow rules. None where no limit applies. */
-  told: RuleVerdict | undefined
-  /** Its rule, spelled. */
+  /**
+   * The verdict that is reported: the tightest of the enforcing rules, else of shadow rules. None where no limit
+   * applies.
+   */
+  binding: RuleVerdict | undefined
+  /** Its rule, encoded. */
   form: RuleForm | undefined
   /** Without a limit 0 as in envoyproxy/ratelimit; where a rule says so, `unlimited` is as much as there is. */
   remaining: number

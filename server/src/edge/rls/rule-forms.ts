@@ -11,7 +11,7 @@ export interface Header {
   readonly value: string
 }
 
-/** A RuleForm is what answers say about a rule, spelled once: rules do not change. */
+/** What answers contain about a rule, encoded once: rules do not change. */
 export interface RuleForm {
   readonly unit: Unit
   /** How many units the window has; 1 is left out of answers. */
@@ -37,7 +37,7 @@ const UNIT_OF_MS: ReadonlyMap<number, Unit> = new Map(
   Object.entries(UNIT_MS).map(([name, ms]) => [ms, name.toUpperCase() as Unit]),
 )
 
-/** RuleForms keeps the forms of rules for as long as the rules themselves are kept. */
+/** Keeps the forms of rules for as long as the rules themselves are kept. */
 export class RuleForms {
   readonly #forms = new WeakMap<Rule, RuleForm>()
   readonly #windowOf: (limit: Limit) => Window
@@ -84,8 +84,8 @@ interface Window {
 const NO_UNIT: Window = { unit: 'UNKNOWN', multiplier: 1 }
 
 /**
- * unitOf names the unit of a window. A window that is none (90s) has the unit UNKNOWN: Envoy then leaves it out of
- * X-RateLimit-Limit, where any other unit would have it tell a window that is not so.
+ * Returns the unit of a window. A window without one (90s) has the unit UNKNOWN: Envoy then omits it from
+ * X-RateLimit-Limit, where any other unit would make it report a wrong window.
  */
 export function unitOf(limit: Limit): Window {
   if (holdsPermits(limit)) return NO_UNIT
@@ -94,7 +94,7 @@ export function unitOf(limit: Limit): Window {
   return unit === undefined ? NO_UNIT : { unit, multiplier: 1 }
 }
 
-/** multipleOf spells a window as so many of the longest unit that divides it. Fractions of a second have none. */
+/** Returns a window as a multiple of the longest unit that divides it. Fractions of a second have none. */
 function multipleOf(limit: Limit): Window {
   const { windowMs } = limit
   if (holdsPermits(limit) || limit.calendar !== undefined) return unitOf(limit)
@@ -119,7 +119,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** headerField spells a HeaderValue. */
+/** Encodes a HeaderValue. */
 export function headerField(number: number, { key, value }: Header): ProtoField {
   return messageField(number, textField(1, key), textField(2, value))
 }

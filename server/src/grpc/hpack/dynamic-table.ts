@@ -1,17 +1,17 @@
-/** ENTRY_OVERHEAD is what an entry counts beside its name and value (RFC 7541, 4.1). */
+/** The size of an entry in addition to its name and value (RFC 7541, 4.1). */
 export const ENTRY_OVERHEAD = 32
 
-/** entryBytes returns what a field counts in a table, and in the size of a header list (RFC 9113, 6.5.2). */
+/** Returns what a field counts in a table, and in the size of a header list (RFC 9113, 6.5.2). */
 export const entryBytes = (name: string, value: string): number => name.length + value.length + ENTRY_OVERHEAD
 
 const FIRST_CAPACITY = 8
 
 /**
- * DynamicTable is the table of RFC 7541, 2.3.2: index 0 is the newest entry. It is a ring that grows with its entries, so
- * that an idle connection holds next to nothing.
+ * The table of RFC 7541, 2.3.2: index 0 is the newest entry. It is a ring that grows with its entries, so that an idle
+ * connection holds next to nothing.
  */
 export class DynamicTable {
-  /** version changes whenever an entry comes or goes, or the size that the table may have changes. */
+  /** Changes whenever an entry comes or goes, or the size that the table may have changes. */
   version = 0
   length = 0
   bytes = 0
@@ -34,7 +34,7 @@ export class DynamicTable {
     return this.#values[(this.#newest - index) & (this.#names.length - 1)]
   }
 
-  /** add evicts what has to go and then adds the entry. One that is larger than the table leaves it empty (4.4). */
+  /** Evicts what has to go and then adds the entry. One that is larger than the table leaves it empty (4.4). */
   add(name: string, value: string): void {
     this.version++
     const size = entryBytes(name, value)
@@ -48,7 +48,7 @@ export class DynamicTable {
     this.bytes += size
   }
 
-  /** resize sets how large the table may be, and evicts what has to go. */
+  /** Sets how large the table may be, and evicts what has to go. */
   resize(maxBytes: number): void {
     if (maxBytes === this.maxBytes) return
     this.version++
@@ -56,7 +56,7 @@ export class DynamicTable {
     this.#shrinkTo(maxBytes)
   }
 
-  /** find returns the index of a field, or -1. */
+  /** Returns the index of a field, or -1. */
   find(name: string, value: string): number {
     for (let index = 0; index < this.length; index++) {
       if (this.valueAt(index) === value && this.nameAt(index) === name) return index
@@ -64,7 +64,7 @@ export class DynamicTable {
     return -1
   }
 
-  /** findName returns the index of the newest field with this name, or -1. */
+  /** Returns the index of the newest field with this name, or -1. */
   findName(name: string): number {
     for (let index = 0; index < this.length; index++) if (this.nameAt(index) === name) return index
     return -1

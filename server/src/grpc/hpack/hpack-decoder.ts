@@ -11,7 +11,7 @@ export interface HpackLimits {
   readonly maxFields: number
 }
 
-/** OnField receives a field; names and values are bytes as characters U+0000 to U+00FF, not checked in any way. */
+/** Receives a field; names and values are bytes as characters U+0000 to U+00FF, not checked in any way. */
 export type OnField = (name: string, value: string, sensitive: boolean) => void
 
 /** Integers may have four bytes after their prefix: more than 2^28 is above everything that they count here. */
@@ -20,7 +20,7 @@ const MAX_SHIFT = 28
 /** Texts pass through here on their way out of the Huffman code. Decoding is synchronous, so one does for all decoders. */
 let scratch = Buffer.alloc(4096)
 
-/** HpackDecoder reads the header blocks of one connection (RFC 7541), in their order. */
+/** Reads the header blocks of one connection (RFC 7541), in their order. */
 export class HpackDecoder {
   readonly #table: DynamicTable
   readonly #limits: HpackLimits
@@ -38,14 +38,14 @@ export class HpackDecoder {
   }
 
   /**
-   * tableVersion changes with every change of the dynamic table. As long as it stays the same, a block of the same bytes
-   * means the same fields; a block that leaves it as it was can be recognised without decoding it again.
+   * Changes with every change of the dynamic table. As long as it stays the same, a block of the same bytes means the
+   * same fields; a block that leaves it as it was can be recognised without decoding it again.
    */
   get tableVersion(): number {
     return this.#table.version
   }
 
-  /** tableBytes is the size of the dynamic table, as HPACK counts it. */
+  /** Returns the size of the dynamic table, as HPACK counts it. */
   get tableBytes(): number {
     return this.#table.bytes
   }
@@ -62,8 +62,8 @@ export class HpackDecoder {
   }
 
   /**
-   * decode reads one whole block, block[start, end), and hands its fields out. It throws an HpackError: COMPRESSION_ERROR
-   * for bytes that are no such block, and TOO_LARGE for a block above the limits, at its end, when the table has followed
+   * Reads one whole block, block[start, end), and hands its fields out. It throws an HpackError: COMPRESSION_ERROR for
+   * bytes that are no such block, and TOO_LARGE for a block above the limits, at its end, when the table has followed
    * all of it; fields up to the limit have been handed out by then.
    */
   decode(block: Uint8Array, start: number, end: number, onField: OnField): void {
@@ -131,7 +131,7 @@ export class HpackDecoder {
     return (byte & prefix) === 0 ? this.#readText(block) : this.#nameAt(this.#readInteger(block, byte, prefix))
   }
 
-  /** #readInteger returns the integer that starts in the low bits of `byte`; `prefix` is the mask of these bits (5.1). */
+  /** Returns the integer that starts in the low bits of `byte`; `prefix` is the mask of these bits (5.1). */
   #readInteger(block: Uint8Array, byte: number, prefix: number): number {
     let value = byte & prefix
     if (value < prefix) return value

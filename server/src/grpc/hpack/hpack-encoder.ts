@@ -2,7 +2,7 @@ import { DynamicTable, entryBytes } from './dynamic-table.ts'
 import { codedLength, encodeHuffman } from './huffman.ts'
 import { STATIC_LAST, staticField, staticName } from './static-table.ts'
 
-/** HeaderField is a field to send. Names are in lower case; every character is one byte, U+0000 to U+00FF. */
+/** A field to send. Names are in lower case; every character is one byte, U+0000 to U+00FF. */
 export interface HeaderField {
   readonly name: string
   readonly value: string
@@ -15,14 +15,14 @@ export interface HpackEncoderOptions {
   readonly huffman?: boolean
 }
 
-/** The table of our own side never grows past the protocol's default, whatever the peer allows. */
+/** Our table never grows past the protocol's default, whatever the peer allows. */
 const MAX_TABLE_BYTES = 4096
 
-/** What the opcodes of a field and up to four integers can take at most, beside the texts. */
+/** What the opcodes of a field and up to four integers can take at most, in addition to the texts. */
 const MAX_OVERHEAD = 16
 const MAX_SIZE_UPDATES = 12
 
-// How an integer begins: the bits that say what it is, and in the low byte the mask of those that it has for itself.
+// How an integer begins: the bits of its kind, and in the low byte the mask of its prefix.
 const INDEXED = 0x807f
 const INDEXING = 0x403f
 const SIZE_UPDATE = 0x201f
@@ -34,7 +34,7 @@ const PLAIN_TEXT = 0x007f
 /** Fields that hardly ever repeat would only push out those that do. */
 const RARELY_REPEATED = new Set(['grpc-message', 'grpc-status-details-bin', 'content-length', 'etag'])
 
-/** mostEncodedBytes returns the room that encoding these fields needs at most. It throws where a character is no byte. */
+/** Returns the room that encoding these fields needs at most. It throws where a character is no byte. */
 export function mostEncodedBytes(fields: readonly HeaderField[]): number {
   let bytes = MAX_SIZE_UPDATES
   for (const { name, value } of fields) {
@@ -60,7 +60,7 @@ function requireRoom(bytes: number, out: Uint8Array, offset: number): void {
   }
 }
 
-/** HpackEncoder writes the header blocks of one connection (RFC 7541), in the order in which they are sent. */
+/** Writes the header blocks of one connection (RFC 7541), in the order in which they are sent. */
 export class HpackEncoder {
   readonly #table = new DynamicTable(MAX_TABLE_BYTES)
   readonly #huffman: boolean
@@ -71,7 +71,7 @@ export class HpackEncoder {
     this.#huffman = huffman
   }
 
-  /** setPeerMaxTableBytes follows the peer's SETTINGS_HEADER_TABLE_SIZE. */
+  /** Follows the peer's SETTINGS_HEADER_TABLE_SIZE. */
   setPeerMaxTableBytes(bytes: number): void {
     const maxBytes = Math.min(bytes, MAX_TABLE_BYTES)
     if (maxBytes === this.#table.maxBytes) return
@@ -87,7 +87,7 @@ export class HpackEncoder {
     return this.#smallestBytes >= 0
   }
 
-  /** writeSizeUpdate writes what the peer waits for, up to 12 bytes, and returns the offset behind it. */
+  /** Writes what the peer waits for, up to 12 bytes, and returns the offset behind it. */
   writeSizeUpdate(out: Uint8Array, offset: number): number {
     if (this.#smallestBytes < 0) return offset
     const { maxBytes } = this.#table
@@ -97,7 +97,7 @@ export class HpackEncoder {
     return writeInteger(maxBytes, SIZE_UPDATE, out, at)
   }
 
-  /** encode writes one block and returns the offset behind it. `out` must have room for mostEncodedBytes. */
+  /** Writes one block and returns the offset behind it. `out` must have room for mostEncodedBytes. */
   encode(fields: readonly HeaderField[], out: Uint8Array, offset: number): number {
     requireRoom(mostEncodedBytes(fields), out, offset)
     let at = this.writeSizeUpdate(out, offset)
@@ -136,8 +136,8 @@ export class HpackEncoder {
 }
 
 /**
- * encodeWithoutTable writes fields in a form that means the same on every connection at any time, so that the bytes can be
- * kept and sent again. It returns the offset behind them; `out` must have room for mostEncodedBytes.
+ * Writes fields in a form that means the same on every connection at any time, so that the bytes can be kept and sent
+ * again. It returns the offset behind them; `out` must have room for mostEncodedBytes.
  */
 export function encodeWithoutTable(fields: readonly HeaderField[], out: Uint8Array, offset: number): number {
   requireRoom(mostEncodedBytes(fields) - MAX_SIZE_UPDATES, out, offset)
@@ -154,7 +154,7 @@ export function encodeWithoutTable(fields: readonly HeaderField[], out: Uint8Arr
   return at
 }
 
-/** encodedOnce returns a block of these fields that can be sent again and again. */
+/** Returns a block of these fields that can be sent again and again. */
 export function encodedOnce(fields: readonly HeaderField[]): Uint8Array {
   const out = new Uint8Array(mostEncodedBytes(fields))
   return out.slice(0, encodeWithoutTable(fields, out, 0))
@@ -183,7 +183,7 @@ function writeText(text: string, huffman: boolean, out: Uint8Array, offset: numb
   return at
 }
 
-/** writeInteger writes an integer into the bits that `form` leaves to it and, if they do not do, the bytes after (5.1). */
+/** Writes an integer into the bits that `form` leaves to it and, if they do not do, the bytes after (5.1). */
 export function writeInteger(value: number, form: number, out: Uint8Array, offset: number): number {
   const kind = form >>> 8
   const prefix = form & 0xff

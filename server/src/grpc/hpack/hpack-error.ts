@@ -4,7 +4,7 @@
  */
 export type HpackErrorCode = 'COMPRESSION_ERROR' | 'TOO_LARGE'
 
-/** HpackError says which rule a header block breaks. */
+/** Says which rule a header block breaks. */
 export class HpackError extends Error {
   override readonly name = 'HpackError'
   readonly code: HpackErrorCode
@@ -15,5 +15,5 @@ export class HpackError extends Error {
   }
 }
 
-/** corrupt makes the error of a block that cannot be read. */
+/** Makes the error of a block that cannot be read. */
 export const corrupt = (rule: string): HpackError => new HpackError('COMPRESSION_ERROR', rule)

@@ -1,5 +1,5 @@
 /**
- * CODE_BITS is the length of each symbol's code in RFC 7541, Appendix B; the last is EOS. The code is canonical (codes of
+ * Returns the length of each symbol's code in RFC 7541, Appendix B; the last is EOS. The code is canonical (codes of
  * one length follow each other in the order of their symbols), so that the lengths say it all.
  */
 // biome-ignore format: sixteen symbols a line
@@ -26,7 +26,7 @@ const EOS = 256
 const MIN_BITS = 5
 const MAX_BITS = 30
 
-/** FURTHER marks an entry of the decoding table as the start of another page instead of a symbol. */
+/** Marks an entry of the decoding table as the start of another page instead of a symbol. */
 const FURTHER = 0x8000
 
 const CODES = canonicalCodes()
@@ -43,8 +43,8 @@ function canonicalCodes(): Uint32Array {
 }
 
 /**
- * decodingTable returns pages of 256 entries, looked up by the next 8 bits. An entry holds a symbol and, above it, how
- * many of these bits are its own; or FURTHER and the page for the bits that follow. 0 is EOS, which no text may contain.
+ * Returns pages of 256 entries, looked up by the next 8 bits. An entry holds a symbol and, above it, how many of these
+ * bits are its own; or FURTHER and the page for the bits that follow. 0 is EOS, which no text may contain.
  */
 function decodingTable(): Uint16Array {
   const pages: Uint16Array[] = [new Uint16Array(256)]
@@ -66,12 +66,12 @@ function decodingTable(): Uint16Array {
   return table
 }
 
-/** mostDecoded returns how many bytes a coded text of this length can become at most. */
+/** Returns how many bytes a coded text of this length can become at most. */
 export const mostDecoded = (codedBytes: number): number => Math.floor((codedBytes * 8) / MIN_BITS)
 
 /**
- * decodeHuffman writes the text of block[start, end) to out, which must have room for mostDecoded, and returns its length.
- * It returns -1 where RFC 7541, 5.2 asks for an error: EOS in the text, padding of 8 bits or more, padding with a zero.
+ * Writes the text of block[start, end) to out, which must have room for mostDecoded, and returns its length. It returns
+ * -1 where RFC 7541, 5.2 asks for an error: EOS in the text, padding of 8 bits or more, padding with a zero.
  */
 export function decodeHuffman(block: Uint8Array, start: number, end: number, out: Uint8Array): number {
   let length = 0
@@ -105,14 +105,14 @@ export function decodeHuffman(block: Uint8Array, start: number, end: number, out
   return page === 0 && (bits & padding) === padding ? length : -1
 }
 
-/** codedLength returns how many bytes the coded text takes. Characters must be below U+0100. */
+/** Returns how many bytes the coded text takes. Characters must be below U+0100. */
 export function codedLength(text: string): number {
   let bits = 0
   for (let i = 0; i < text.length; i++) bits += CODE_BITS[text.charCodeAt(i)]
   return (bits + 7) >>> 3
 }
 
-/** encodeHuffman writes the coded text to out and returns the offset behind it. Characters must be below U+0100. */
+/** Writes the coded text to out and returns the offset behind it. Characters must be below U+0100. */
 export function encodeHuffman(text: string, out: Uint8Array, offset: number): number {
   let at = offset
   let bits = 0

@@ -1,8 +1,8 @@
-/** CHARACTERS holds the string of each byte. */
+/** Holds the string of each byte. */
 const CHARACTERS = Array.from({ length: 256 }, (_, code) => String.fromCharCode(code))
 
 /**
- * latin1 returns the string whose characters are bytes[start, end). Up to 16 of them are joined here: a call into Node.js
+ * Returns the string whose characters are bytes[start, end). Up to 16 of them are joined here: a call into Node.js
  * takes 75 ns whatever the length, this 23 ns for one byte and 48 ns for sixteen. Best given a Buffer.
  */
 export function latin1(bytes: Uint8Array, start: number, end: number): string {

@@ -1,4 +1,4 @@
-/** STATIC_ENTRIES is RFC 7541, Appendix A: a name, or a name and a value after a space, for each index from 1. */
+/** RFC 7541, Appendix A: a name, or a name and a value after a space, for each index from 1. */
 const STATIC_ENTRIES = [
   ':authority',
   ':method GET',
@@ -71,16 +71,16 @@ const split = (entry: string): readonly [string, string] => {
 /** STATIC_NAMES and STATIC_VALUES are read by index; index 0 stands for nothing. */
 export const STATIC_NAMES: readonly string[] = ['', ...STATIC_ENTRIES.map((entry) => split(entry)[0])]
 export const STATIC_VALUES: readonly string[] = ['', ...STATIC_ENTRIES.map((entry) => split(entry)[1])]
-/** STATIC_LAST is the last static index; the dynamic table follows (RFC 7541, 2.3.3). */
+/** The last static index; the dynamic table follows (RFC 7541, 2.3.3). */
 export const STATIC_LAST = 61
 
 const firstByName = new Map<string, number>()
 for (let index = STATIC_LAST; index > 0; index--) firstByName.set(STATIC_NAMES[index], index)
 
-/** staticName returns the first static index with this name, or 0. */
+/** Returns the first static index with this name, or 0. */
 export const staticName = (name: string): number => firstByName.get(name) ?? 0
 
-/** staticField returns the static index with the name of index `first` and this value, or 0. Equal names are neighbours. */
+/** Returns the static index with the name of index `first` and this value, or 0. Equal names are neighbours. */
 export function staticField(first: number, value: string): number {
   const name = STATIC_NAMES[first]
   for (let index = first; index > 0 && STATIC_NAMES[index] === name; index++) {

@@ -19,14 +19,14 @@ describe('ExhaustedKeys', () => {
     expect(asked(new ExhaustedKeys(), 'a', 0, 2, 4, 5).count()).toBe(1)
   })
 
-  it('begins anew when something was left in between', () => {
+  it('restarts when something was left in between', () => {
     const keys = asked(new ExhaustedKeys(), 'a', 0, 2, 4)
     keys.above('a')
     expect(asked(keys, 'a', 5, 7, 9).count()).toBe(0)
     expect(asked(keys, 'a', 10).count()).toBe(1)
   })
 
-  it('forgets a key that nobody asks about for five minutes', () => {
+  it('forgets a key that no one asks about for five minutes', () => {
     const keys = asked(new ExhaustedKeys(), 'a', 0, 3, 6)
     atOnce(keys.turn(10.9 * MINUTE, false))
     expect(keys.count()).toBe(1)

@@ -18,43 +18,43 @@ function reportOf(requests: number, others = 4, exhausted = 0): HotKeysReport {
 }
 
 function alarm(limits = LIMITS) {
-  const told: HotKey[] = []
-  return { told, alarm: new HotKeyAlarm(limits, (hot) => told.push(hot)) }
+  const received: HotKey[] = []
+  return { received, alarm: new HotKeyAlarm(limits, (hot) => received.push(hot)) }
 }
 
 describe('HotKeyAlarm', () => {
-  it('tells of a key with more than its share', () => {
-    const { told, alarm: watching } = alarm()
+  it('reports a key with more than its share', () => {
+    const { received, alarm: watching } = alarm()
     watching.look(reportOf(100))
-    expect(told).toEqual([])
+    expect(received).toEqual([])
     watching.look(reportOf(300))
-    expect(told).toEqual([{ domain: 'd', rule: 'user', key: 'user=hot', requests: 300, share: 0.75 }])
+    expect(received).toEqual([{ domain: 'd', rule: 'user', key: 'user=hot', requests: 300, share: 0.75 }])
   })
 
   it.each([
     ['has few requests', reportOf(99, 3)],
     ['has few keys beside it', reportOf(300, 2)],
   ])('says nothing of one that %s', (_, report) => {
-    const { told, alarm: watching } = alarm()
+    const { received, alarm: watching } = alarm()
     watching.look(report)
-    expect(told).toEqual([])
+    expect(received).toEqual([])
   })
 
-  it('tells it once, until the key has fallen to half of the bound', () => {
-    const { told, alarm: watching } = alarm()
+  it('reports it once, until the key has fallen to half of the bound', () => {
+    const { received, alarm: watching } = alarm()
     for (const requests of [300, 90, 120, 90, 300]) watching.look(reportOf(requests))
-    expect(told).toHaveLength(1)
+    expect(received).toHaveLength(1)
     for (const requests of [30, 300]) watching.look(reportOf(requests))
-    expect(told).toHaveLength(2)
+    expect(received).toHaveLength(2)
     watching.look({ rules: [], rulesLeftOut: 0 })
     watching.look(reportOf(300))
-    expect(told).toHaveLength(3)
+    expect(received).toHaveLength(3)
   })
 
-  it('never tells where the share is all', () => {
-    const { told, alarm: watching } = alarm({ ...LIMITS, share: 1 })
+  it('never reports where the share is all', () => {
+    const { received, alarm: watching } = alarm({ ...LIMITS, share: 1 })
     watching.look(reportOf(1_000))
-    expect(told).toEqual([])
+    expect(received).toEqual([])
   })
 
   it('has figures for each rule: detections for good, keys at 0 as they are', () => {

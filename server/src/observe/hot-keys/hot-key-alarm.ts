@@ -4,15 +4,15 @@ import type { HotKeysReport, RuleReport } from './hot-keys-report.ts'
 export interface HotKeyLimits {
   /** More than this share of a rule's requests in the last minute, of 1. From 1 on: nothing is unusual. */
   readonly share: number
-  /** At least so many requests in that minute. */
+  /** The minimum number of requests in that minute. */
   readonly minRequests: number
-  /** At least so many other keys: where there are few, one of them having most is no news. */
+  /** The minimum number of other keys: among a few, one of them having most is not news. */
   readonly minOthers: number
 }
 
 export const DEFAULT_HOT_KEY_LIMITS: HotKeyLimits = { share: 0.5, minRequests: 1_000, minOthers: 10 }
 
-/** A HotKey is a key that takes an unusual share. */
+/** A key that takes an unusual share. */
 export interface HotKey {
   readonly domain: string
   readonly rule: string
@@ -22,7 +22,7 @@ export interface HotKey {
   readonly share: number
 }
 
-/** HotKeyFigures are the numbers of a rule for metrics: how often a key became hot, and how many keys are at 0 for long. */
+/** The numbers of a rule for metrics: how often a key became hot, and how many keys are at 0 for long. */
 export interface HotKeyFigures {
   readonly domain: string
   readonly rule: string
@@ -30,25 +30,25 @@ export interface HotKeyFigures {
   readonly exhausted: number
 }
 
-/** A key that was hot is so until it has fallen to this part of both bounds: one that is near them is told once. */
+/** A hot key stays hot until it has fallen to this part of both bounds, so that one near them is reported once. */
 const ENDS_AT = 0.5
 /** Rules whose detections are counted apart; those of all others are counted as `other`. */
 const MAX_COUNTED = 1_000
 
-/** HotKeyAlarm notices keys that begin to take an unusual share of a rule's requests: each once, until it has ended. */
+/** Notices keys that begin to take an unusual share of a rule's requests: each once, until it has ended. */
 export class HotKeyAlarm {
   readonly #limits: HotKeyLimits
-  readonly #tell: (hot: HotKey) => void
+  readonly #notify: (hot: HotKey) => void
   /** By rule: its hot keys. */
   readonly #hot = new Map<string, ReadonlySet<string>>()
   readonly #detected = new Map<string, { domain: string; rule: string; detected: number }>()
 
-  constructor(limits: HotKeyLimits, tell: (hot: HotKey) => void) {
+  constructor(limits: HotKeyLimits, notify: (hot: HotKey) => void) {
     this.#limits = limits
-    this.#tell = tell
+    this.#notify = notify
   }
 
-  /** look tells of keys that are hot, and were not when it last looked. */
+  /** Reports keys that are hot and were not at the last look. */
   look({ rules }: HotKeysReport): void {
     if (this.#limits.share >= 1) return
     const before = new Map(this.#hot)
@@ -60,7 +60,7 @@ export class HotKeyAlarm {
     }
   }
 
-  /** figures are those of all rules that have any. */
+  /** Returns those of all rules that have any. */
   figures({ rules }: HotKeysReport): readonly HotKeyFigures[] {
     const figures = new Map<string, HotKeyFigures>()
     for (const [name, counts] of this.#detected) figures.set(name, { ...counts, exhausted: 0 })
@@ -85,7 +85,7 @@ export class HotKeyAlarm {
       hot.add(key)
       if (wasHot) continue
       this.#count(domain, rule)
-      this.#tell({ domain, rule, key, requests, share: requests / total })
+      this.#notify({ domain, rule, key, requests, share: requests / total })
     }
     return hot
   }

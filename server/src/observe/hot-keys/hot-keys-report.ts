@@ -9,7 +9,7 @@ export type Ranking = (typeof RANKINGS)[number]
 /** How many lists a report has of each rule. */
 export const LISTS = RANKINGS.length * WINDOWS.length
 
-/** A RuleReport is what is known of the keys of one rule. Its keys are spelled as they may be shown: `user=42`. */
+/** What is known of the keys of one rule, in the form in which they may be shown: `user=42`. */
 export interface RuleReport {
   readonly domain: string
   readonly rule: string
@@ -20,7 +20,7 @@ export interface RuleReport {
   readonly windows: Readonly<Record<WindowMinutes, Readonly<Record<Ranking, TallyList>>>>
 }
 
-/** A HotKeysReport is what a process, a node or a fleet knows of its keys: plain data. */
+/** What a process, a node or a fleet knows of its keys: plain data. */
 export interface HotKeysReport {
   readonly rules: readonly RuleReport[]
   /** How many rules are not followed, because there are too many of them. */
@@ -29,7 +29,7 @@ export interface HotKeysReport {
 
 export const NO_HOT_KEYS: HotKeysReport = Object.freeze({ rules: Object.freeze([]), rulesLeftOut: 0 })
 
-/** mapTallies makes the lists of a report's windows, one by one. */
+/** Makes the lists of a report's windows, one by one. */
 export function mapTallies(
   make: (minutes: WindowMinutes, ranking: Ranking) => TallyList,
 ): Readonly<Record<WindowMinutes, Readonly<Record<Ranking, TallyList>>>> {
@@ -37,12 +37,12 @@ export function mapTallies(
   return { 1: windowOf(1), 5: windowOf(5), 60: windowOf(60), 1440: windowOf(1_440) }
 }
 
-/** mergeReports makes one report of those of several processes or nodes. Lists have no more keys than `length`. */
+/** Makes one report of those of several processes or nodes. Lists have no more keys than `length`. */
 export function mergeReports(reports: readonly HotKeysReport[], length: number): HotKeysReport {
   return atOnce(mergingReports(reports, length))
 }
 
-/** mergingReports is mergeReports in steps. */
+/** Like mergeReports in steps. */
 export function* mergingReports(reports: readonly HotKeysReport[], length: number): Steps<HotKeysReport> {
   if (reports.length === 1) return reports[0]
   const byRule = new Map<string, RuleReport[]>()
@@ -89,7 +89,7 @@ function mergeLists(lists: readonly TallyList[], length: number): TallyList {
   return { ...merged, tracked: Math.max(merged.tracked, ...lists.map(({ tracked }) => tracked)) }
 }
 
-/** shorten returns a report whose lists have no more keys than `length`. */
+/** Returns a report whose lists have no more keys than `length`. */
 export function shorten(report: HotKeysReport, length: number): HotKeysReport {
   const rules = report.rules.map((rule) => ({
     ...rule,
@@ -103,14 +103,14 @@ function shortList(list: TallyList, length: number): TallyList {
   return { ...list, missed: list.missed + list.keys[length][1], keys: list.keys.slice(0, length) }
 }
 
-/** readReport checks a report that somebody else wrote. Undefined: it is none. */
+/** Checks a report of another process. Undefined: it is invalid. */
 export function readReport(value: unknown): HotKeysReport | undefined {
   if (!isRecord(value) || !isCount(value.rulesLeftOut) || !Array.isArray(value.rules)) return undefined
   const rules = value.rules.map(withDay)
   return rules.every(isRuleReport) ? ({ ...value, rules } as unknown as HotKeysReport) : undefined
 }
 
-/** withDay completes a report of the version before, which knew no day. */
+/** Completes a report of the version before, which knew no day. */
 function withDay(value: unknown): unknown {
   if (!isRecord(value) || !isRecord(value.windows) || value.windows[1_440] !== undefined) return value
   return { ...value, windows: { ...value.windows, 1440: NO_WINDOW } }

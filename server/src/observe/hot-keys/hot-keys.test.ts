@@ -89,7 +89,7 @@ describe('HotKeys', () => {
     expect(Math.abs((ruleOf('rule0')?.windows[1].active.total ?? 0) - 20_000)).toBeLessThan(8)
   })
 
-  it('spells keys as they are shown: without the key of the store, and secrets as a hash', () => {
+  it('formats keys as they are shown: without the key of the store, and secrets as a hash', () => {
     const { ask, hotKeys } = watched({}, { partitions: 16, keyPrefix: 'p:' })
     ask('user', 'a|b')
     ask('api_key', 'sk_live_0123456789abcdef')
@@ -202,7 +202,7 @@ describe('HotKeys', () => {
     for (const touched of hotKeys.reporting()) expect(touched).toBeLessThanOrEqual(most)
   })
 
-  it('makes room for rules that come all at once', () => {
+  it('makes room for rules that all come at the same time', () => {
     const { ask, hotKeys } = watched({ maxKeys: 4_096, maxExhausted: 0 })
     for (let rule = 0; rule < 32; rule++) {
       for (let i = 0; i < 600; i++) ask(`once${rule}`, `${i}`, 2)
@@ -210,7 +210,7 @@ describe('HotKeys', () => {
     }
   })
 
-  it('gathers in turns what it reports at once', async () => {
+  it('gathers in turns what report returns in one step', async () => {
     const { ask, hotKeys } = watched()
     for (let rule = 0; rule < 40; rule++) for (let i = 0; i < 20; i++) ask(`rule${rule}`, `${i}`, 2)
     expect(await hotKeys.gather()).toEqual(hotKeys.report())

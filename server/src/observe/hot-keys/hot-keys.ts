@@ -17,26 +17,26 @@ export const DEFAULT_BOUNDS: HotKeysBounds = {
   maxReported: 6_000,
 }
 
-/** The fewest keys that a rule's slices tell apart. */
+/** The fewest keys that a rule's slices track. */
 const MIN_SIZE = 8
-/** A rule has so many tallies that are open: all and refused requests, each with up to twice its size. */
+/** The number of open tallies per rule: all and refused requests, each with up to twice its size. */
 const OPEN_A_RULE = 4
-/** A rule has so many hours before the last one: of all and of refused requests. */
+/** The number of hours per rule before the last one: of all and of refused requests. */
 const HOURS_A_RULE = 48
 const MAX_HOUR_SIZE = 64
 /** How often `turn` is called. */
 export const TURNS_A_SECOND = 10
-/** To what part of their bound closed slices are cut when they come to it, and below which they may be larger again. */
+/** The part of their bound to which closed slices are cut when they reach it, and below which they may grow again. */
 const FITTED = 0.75
 const ROOMY = 0.33
 /** How much of all keys the open slices may take: a quarter. */
 const OPEN_SHARE = 4
 
 /**
- * HotKeys knows the keys that each rule refuses most, and is asked about most, in bounded memory. Rules share the memory:
- * the more of them have traffic, the fewer keys of each are told apart. A rule without traffic costs nothing. It has no
- * clock: `turn` says what time it is, ten times a second. What is to be done beside counting is done in steps: a turn touches
- * a few thousand keys, however many there are.
+ * Tracks the keys that each rule refuses most, and sees most, in bounded memory. Rules share the memory: the more of
+ * them have traffic, the fewer keys of each are tracked. A rule without traffic costs nothing. It has no clock: `turn`
+ * passes the time, ten times a second. Work other than counting is done in steps: a turn touches a few thousand keys,
+ * however many there are.
  */
 export class HotKeys implements DoorObserver {
   readonly #bounds: HotKeysBounds
@@ -46,12 +46,12 @@ export class HotKeys implements DoorObserver {
   /** Rules that there was no room for, since there last was. */
   readonly #leftOut = new Set<string>()
   #nowMs: number
-  /** How many keys an open slice tells apart, and a closed one. */
+  /** How many keys an open slice tracks, and a closed one. */
   #size: number
   #closedSize: number
   #exhausted = 0
   #roomyMs = 0
-  /** What is under way, and the rules that are still to be looked at for the next. */
+  /** The work in progress, and the rules that are still to be processed for the next. */
   #work: Steps | undefined
   #round: Iterator<RuleKeys> | undefined
   /** The rules whose open slices may be larger than they should. */
@@ -71,12 +71,12 @@ export class HotKeys implements DoorObserver {
     return held
   }
 
-  /** decided counts the keys of a request. It is on the hot path. */
+  /** Counts the keys of a request. It is on the hot path. */
   decided(_: ObservedDoor, charges: readonly PlannedCharge[], { verdicts }: Decision): void {
     for (let i = 0; i < charges.length; i++) {
       const charge = charges[i]
       const { verdict } = verdicts[i]
-      // What is given back, looked at or charged late is no request of its own.
+      // Refunds, looks and late charges are not requests.
       if (verdict.unasked === true || charge.cost <= 0 || charge.debit === true) continue
       let rule = this.#byRule.get(charge.rule)
       if (rule === undefined || !rule.isFollowed) rule = this.#found(charge)
@@ -86,7 +86,7 @@ export class HotKeys implements DoorObserver {
     }
   }
 
-  /** turn closes what is due and forgets what is old, bit by bit. It returns how many keys it touched. */
+  /** Closes what is due and forgets what is old, bit by bit. It returns how many keys it touched. */
   turn(nowMs: number): number {
     this.#nowMs = nowMs
     let touched = 0
@@ -100,12 +100,12 @@ export class HotKeys implements DoorObserver {
     return touched
   }
 
-  /** report returns the lists of every rule. It takes milliseconds where there is much: `gather` does not, at once. */
+  /** Returns the lists of every rule. It takes milliseconds where there is much: `gather` does not block for that. */
   report(): HotKeysReport {
     return atOnce(this.reporting())
   }
 
-  /** gather is report for those who have time: requests are answered in between. */
+  /** Like report, in steps: requests are answered in between. */
   gather(): Promise<HotKeysReport> {
     return inTurns(this.reporting())
   }
@@ -118,7 +118,7 @@ export class HotKeys implements DoorObserver {
     return { rules, rulesLeftOut: this.#leftOut.size }
   }
 
-  /** #nextWork goes round all rules, so that each has its turn however much there is to do. Undefined: none is due. */
+  /** Goes round all rules, so that each has its turn however much there is to do. Undefined: none is due. */
   #nextWork(): Steps | undefined {
     for (let rounds = 0; rounds < 2; rounds++) {
       this.#round ??= this.#rules.values()
@@ -134,7 +134,7 @@ export class HotKeys implements DoorObserver {
     yield* this.#fit()
     const sizes = { closed: Math.min(this.#size, this.#closedSize), hour: this.#hourSize }
     yield* rule.turn(this.#nowMs, sizes, this.#exhausted >= this.#bounds.maxExhausted)
-    // What is known of a day makes room for a rule that has requests now.
+    // A rule with a day's data makes room for one that has requests now.
     if (rule.isEmpty || (this.#rules.size >= this.#bounds.maxRules && rule.isQuiet)) {
       rule.isFollowed = false
       this.#rules.delete(rule.name)
@@ -150,7 +150,7 @@ export class HotKeys implements DoorObserver {
     return Math.max(1, Math.min(MAX_HOUR_SIZE, share))
   }
 
-  /** #found finds what is followed of a rule by its name, or begins to follow it if there is room. */
+  /** Finds what is followed of a rule by its name, or begins to follow it if there is room. */
   #found(charge: PlannedCharge): RuleKeys | undefined {
     const name = RuleKeys.nameOf(charge)
     const known = this.#rules.get(name)
@@ -167,7 +167,7 @@ export class HotKeys implements DoorObserver {
     return rule
   }
 
-  /** #resize gives each rule its share of what open slices may hold: in halves, so that it is rarely another. */
+  /** Gives each rule its share of what open slices may hold: in halves, so that it is rarely another. */
   #resize(): void {
     const { maxKeys, maxSize, maxRules } = this.#bounds
     if (this.#rules.size < maxRules) this.#leftOut.clear()
@@ -176,7 +176,7 @@ export class HotKeys implements DoorObserver {
     while (size > share && size > MIN_SIZE) size /= 2
     if (size < this.#size) this.#larger = this.#rules.values()
     this.#size = size
-    // Each rule that comes has one of those before it make room: in halves, there are as many of them.
+    // Each rule that comes has an earlier one make room: in halves, there are as many of them.
     const larger = this.#larger?.next()
     if (larger?.done === true) this.#larger = undefined
     else larger?.value.cutOpen(size)

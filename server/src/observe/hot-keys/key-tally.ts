@@ -1,14 +1,14 @@
-/** A Counted is a key with how often it was counted, at the least. */
+/** A key with how often it was counted, at least. */
 export type Counted = readonly [key: string, count: number]
 
 /**
- * A TallyList is what is known of the keys of a time: the most frequent first. `total` is exact. A listed key may have been
- * counted `missed` times more, and one that is not listed `missed` times. Plain data, which workers and nodes send.
+ * The keys of a period: the most frequent first. `total` is exact. A listed key may have been counted `missed` times
+ * more, and one that is not listed `missed` times. Plain data, which workers and nodes send.
  */
 export interface TallyList {
   readonly total: number
   readonly missed: number
-  /** How many keys were told apart, listed or not. */
+  /** How many keys were tracked, listed or not. */
   readonly tracked: number
   readonly keys: readonly Counted[]
 }
@@ -20,10 +20,10 @@ interface Count {
 }
 
 /**
- * KeyTally counts how often keys occur, in bounded memory: it holds 2 × size keys at the most, and misses none that makes up
- * more than 1/size of the total. It is the algorithm of Misra and Gries, which knows what Space-Saving does: to add is one
- * look into a map. Only when the map is full, the size + 1st count is subtracted from all, and those at 0 leave.
- * Tallies merge, and the bound holds for the sum (Agarwal et al., Mergeable Summaries, 2012).
+ * Counts how often keys occur, in bounded memory: holds at most 2 × size keys, and misses none that makes up more than
+ * 1/size of the total. It is the algorithm of Misra and Gries, which is equivalent to Space-Saving: adding is one look
+ * into a map. Only when the map is full, the size + 1st count is subtracted from all, and those at 0 leave. Tallies
+ * merge, and the bound holds for the sum (Agarwal et al., Mergeable Summaries, 2012).
  */
 export class KeyTally {
   readonly #counts = new Map<string, Count>()
@@ -39,7 +39,7 @@ export class KeyTally {
     return this.#counts.size
   }
 
-  /** add counts a key, so many times. It is on the hot path. */
+  /** Counts a key `weight` times. On the hot path. */
   add(key: string, size: number, weight = 1): void {
     this.#total += weight
     const known = this.#counts.get(key)
@@ -51,14 +51,14 @@ export class KeyTally {
     if (this.#counts.size >= 2 * size) this.cut(size)
   }
 
-  /** take adds all that another tally has counted. */
+  /** Adds all that another tally has counted. */
   take(other: KeyTally): void {
     for (const [key, { count }] of other.#counts) this.#put(key, count)
     this.#total += other.#total
     this.#missed += other.#missed
   }
 
-  /** takeList is take for a list, which another process made of its tallies. */
+  /** Like take for a list, which another process made of its tallies. */
   takeList({ total, missed, keys }: TallyList): void {
     for (const [key, count] of keys) this.#put(key, count)
     this.#total += total
@@ -77,8 +77,8 @@ export class KeyTally {
   }
 
   /**
-   * list returns the most frequent keys, the first of them first. Where not all that are equal fit, it has those that came
-   * first: to find others, it would have to sort them all.
+   * Returns the most frequent keys, the most frequent first. Where not all equal ones fit, it has those that came
+   * first: finding others would require sorting them all.
    */
   list(length: number): TallyList {
     const least = this.#countAt(length)
@@ -93,7 +93,7 @@ export class KeyTally {
     return { total: this.#total, missed: this.#missed + least, tracked: this.#counts.size, keys }
   }
 
-  /** #countAt is the count of the key at a position of the list. 0: there is none. To sort numbers is 20 times faster. */
+  /** Returns the count of the key at a position of the list. 0: there is none. To sort numbers is 20 times faster. */
   #countAt(position: number): number {
     if (this.#counts.size <= position) return 0
     const counts = Float64Array.from(this.#counts.values(), ({ count }) => count).sort()

@@ -17,7 +17,7 @@ function played(minutes: number): { windows: KeyWindows; nowMs: number } {
 }
 
 describe('KeyWindows', () => {
-  it('shows at once what was counted last', () => {
+  it('shows immediately what was counted last', () => {
     const windows = new KeyWindows(0)
     windows.add('a', SIZE)
     for (const minutes of WINDOWS) expect(windows.list(minutes, 9).keys).toEqual([['a', 1]])

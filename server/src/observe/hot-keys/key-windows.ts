@@ -1,7 +1,7 @@
 import { EMPTY_LIST, KeyTally, type TallyList } from './key-tally.ts'
 import type { Steps } from './steps.ts'
 
-/** WINDOWS are the times that are looked back on, in minutes. */
+/** The times that are looked back on, in minutes. */
 export const WINDOWS = [1, 5, 60, 1_440] as const
 export type WindowMinutes = (typeof WINDOWS)[number]
 
@@ -15,7 +15,7 @@ const JOINED = [
 ] as const
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** How many keys of the hours before the last one are told of. */
+/** How many keys of the hours before the last one are reported. */
 const DAY_LISTED = 256
 /** The windows that slices of the last hour are summed up for. */
 const SUMMED = [1, 5, 60] as const
@@ -31,19 +31,19 @@ interface Slice {
 }
 
 /**
- * KeyWindows counts keys in the last minute, five and sixty, and in the last day. It counts into an open slice and keeps closed ones,
- * about 19 of them, and of the rest of the day one for each hour, with fewer keys. A window is all slices that reach into it, so that it
- * looks back up to 10 seconds, a minute, ten minutes or an hour further than it says, and ten seconds more until the next turn. It has no
- * clock: who calls says what time it is.
+ * Counts keys in the last minute, five and sixty, and in the last day. It counts into an open slice and keeps closed
+ * ones, about 19 of them, and of the rest of the day one for each hour, with fewer keys. A window is all slices that
+ * reach into it, so that it looks back up to 10 seconds, a minute, ten minutes or an hour further than it says, and ten
+ * seconds more until the next turn. It has no clock: who calls says what time it is.
  */
 export class KeyWindows {
   #open = new KeyTally()
   #openedMs: number
   /** The oldest first. */
   readonly #closed: Slice[] = []
-  /** What the closed slices come to, as of the last turn: a report adds the open one. */
+  /** The sum of the closed slices, as of the last turn: a report adds the open one. */
   #recent: Recent = NOTHING
-  /** The hours before the last one, the oldest first, and what they come to. */
+  /** The hours before the last one, the oldest first, and their sum. */
   readonly #hours: Slice[] = []
   #day: TallyList = EMPTY_LIST
 
@@ -69,12 +69,15 @@ export class KeyWindows {
     return this.#open.total === 0 && this.#closed.length === 0
   }
 
-  /** add counts a key, so many times. It is on the hot path. */
+  /** Counts a key `weight` times. On the hot path. */
   add(key: string, size: number, weight = 1): void {
     this.#open.add(key, size, weight)
   }
 
-  /** turn closes the open slice when it is due, joins older ones and forgets the oldest. Hours before the last one hold `daySize` keys. */
+  /**
+   * Closes the open slice when it is due, joins older ones and forgets the oldest. Hours before the last one hold
+   * `daySize` keys.
+   */
   *turn(nowMs: number, size: number, daySize: number): Steps {
     if (nowMs - this.#openedMs < SLICE_MS) return
     if (this.#open.total > 0) {
@@ -106,7 +109,7 @@ export class KeyWindows {
     }
   }
 
-  /** lists returns the most frequent keys of each window. */
+  /** Returns the most frequent keys of each window. */
   *lists(length: number): Steps<Readonly<Record<WindowMinutes, TallyList>>> {
     const lists: Record<WindowMinutes, TallyList> = { ...NOTHING, 1440: EMPTY_LIST }
     for (const minutes of WINDOWS) {
@@ -116,7 +119,7 @@ export class KeyWindows {
     return lists
   }
 
-  /** list returns the most frequent keys of the last minutes. */
+  /** Returns the most frequent keys of the last minutes. */
   list(minutes: WindowMinutes, length: number): TallyList {
     const recent = minutes === 1_440 ? [this.#recent[60], this.#day] : [this.#recent[minutes]]
     if (recent.every(({ total }) => total === 0)) return this.#open.list(length)
@@ -126,7 +129,7 @@ export class KeyWindows {
     return all.list(length)
   }
 
-  /** #keepHours makes hours of slices that are older than one, and forgets what is older than a day. */
+  /** Makes hours of slices that are older than one, and forgets what is older than a day. */
   *#keepHours(nowMs: number, size: number): Steps {
     let isChanged = false
     while (this.#closed.length > 0 && this.#closed[0].toMs <= nowMs - HOUR_MS) {
@@ -161,7 +164,7 @@ export class KeyWindows {
     return all.list(DAY_LISTED)
   }
 
-  /** #summed adds the closed slices up, from the newest on: each window has all that the shorter one has. */
+  /** Adds the closed slices up, from the newest on: each window has all that the shorter one has. */
   *#summed(nowMs: number, size: number): Steps<Recent> {
     const all = new KeyTally()
     const sums = { ...NOTHING } as Record<keyof Recent, TallyList>
@@ -178,7 +181,7 @@ export class KeyWindows {
     return sums
   }
 
-  /** #join joins neighbours that ended before a time, as long as both together are no longer than a slice may be. */
+  /** Joins neighbours that ended before a time, as long as both together are no longer than a slice may be. */
   *#join(endedMs: number, spanMs: number, size: number): Steps {
     for (let i = this.#closed.length - 1; i > 0; i--) {
       const [before, after] = [this.#closed[i - 1], this.#closed[i]]

@@ -7,7 +7,7 @@ import { KeyWindows, SLICE_MS } from './key-windows.ts'
 import { Sample } from './sample.ts'
 import type { Steps } from './steps.ts'
 
-/** HotKeysBounds is what a process spends on knowing its keys. */
+/** What a process spends on knowing its keys. */
 export interface HotKeysBounds {
   /** Keys in all slices of all rules. */
   readonly maxKeys: number
@@ -16,14 +16,14 @@ export interface HotKeysBounds {
   readonly maxRules: number
   /** Keys at 0 remaining that are followed. */
   readonly maxExhausted: number
-  /** How many keys a slice of a rule tells apart, if few rules have traffic. */
+  /** How many keys a slice of a rule tracks, if few rules have traffic. */
   readonly maxSize: number
   /** Keys in a list of a report, and in all its lists together. */
   readonly maxListed: number
   readonly maxReported: number
 }
 
-/** SliceSizes are how many keys slices of the last hour hold, and those of the hours before. */
+/** How many keys slices of the last hour hold, and those of the hours before. */
 export interface SliceSizes {
   readonly closed: number
   readonly hour: number
@@ -32,20 +32,20 @@ export interface SliceSizes {
 /** The longest key that is followed. Of one that is longer, that much: all that begin like it are one. */
 export const MAX_KEY = 512
 
-/** RuleKeys knows the keys of one rule. */
+/** Knows the keys of one rule. */
 export class RuleKeys {
   readonly name: string
   readonly domain: string
   readonly id: string
   isShadow = false
-  /** False when it was forgotten: its rule is to be found anew. */
+  /** False when it was forgotten: its rule must be looked up again. */
   isFollowed = true
   readonly #windows: Readonly<Record<Ranking, KeyWindows>>
   readonly #exhausted = new ExhaustedKeys()
   readonly #sample = new Sample()
   #turnedMs: number
 
-  /** nameOf tells rules apart. */
+  /** Returns the unique name of a rule. */
   static nameOf({ domain, rule }: PlannedCharge): string {
     return `${domain}\0${rule.id}`
   }
@@ -74,12 +74,12 @@ export class RuleKeys {
     return this.#windows.active.isEmpty && this.#exhausted.held === 0
   }
 
-  /** Nobody asked about the rule within the last hour. */
+  /** The rule had no requests within the last hour. */
   get isQuiet(): boolean {
     return this.#windows.active.isQuiet && this.#exhausted.held === 0
   }
 
-  /** decided counts a request's key, and returns how many more keys at 0 it follows. It is on the hot path. */
+  /** Counts a request's key, and returns how many more keys at 0 it follows. It is on the hot path. */
   decided({ key, enforce }: PlannedCharge, verdict: Verdict, nowMs: number, size: number, room: number): number {
     const weight = verdict.allowed ? this.#sample.weight() : 1
     // Nearly always, where there is much to do.
@@ -100,7 +100,7 @@ export class RuleKeys {
     return nowMs - this.#turnedMs >= SLICE_MS
   }
 
-  /** turn closes slices, as small as `sizes` say, and forgets what is old. */
+  /** Closes slices, as small as `sizes` say, and forgets what is old. */
   *turn(nowMs: number, sizes: SliceSizes, isCrowded: boolean): Steps {
     this.#turnedMs = nowMs
     this.#sample.turn()
@@ -137,8 +137,8 @@ export class RuleKeys {
 }
 
 /**
- * shownKey is what of a counter's key tells callers apart: `user=42` of `sluice:{17}:api|user|user=42`. Domain and rule
- * are told apart, and separators inside of them are escaped.
+ * Returns the part of a counter's key that identifies the caller: `user=42` of `sluice:{17}:api|user|user=42`. Domain
+ * and rule are stored separately, and separators inside them are escaped.
  */
 export function shownKey(key: string): string {
   const start = key.indexOf('}:') + 1

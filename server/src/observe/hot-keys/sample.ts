@@ -1,12 +1,12 @@
 /** How many requests of a slice are all counted. */
 export const ALL_COUNTED = 4_096
-/** Of those that follow, one of so many is counted, and stands for them. */
+/** After the first ones, one of this many is counted, and stands for the others. */
 export const SAMPLED = 8
 
 /**
- * Sample says which admitted requests are counted: in a slice of ten seconds the first 4,096, then one of every eight, at a
- * random place among them, with the weight of eight. To count a key costs 0.1 to 0.4 µs, to leave it out a tenth of that:
- * a busy rule pays for one in eight, a quiet one has exact numbers.
+ * Says which admitted requests are counted: in a slice of ten seconds the first 4,096, then one of every eight, at a
+ * random place among them, with the weight of eight. To count a key costs 0.1 to 0.4 µs, to leave it out a tenth of
+ * that: a busy rule pays for one in eight, a quiet one has exact numbers.
  */
 export class Sample {
   #left = ALL_COUNTED
@@ -26,7 +26,7 @@ export class Sample {
     return this.#inBlock-- === this.#chosen ? SAMPLED : 0
   }
 
-  /** turn begins the next slice. */
+  /** Begins the next slice. */
   turn(): void {
     this.#left = ALL_COUNTED
   }

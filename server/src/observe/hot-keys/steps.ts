@@ -1,9 +1,9 @@
-/** Steps are work that is done bit by bit, and what it comes to. Each step says how many keys it touched. */
+/** Work that is done bit by bit, and what it comes to. Each step says how many keys it touched. */
 export type Steps<T = void> = Generator<number, T>
 
 /** How many keys may be touched before requests have their turn. A key takes 0.1 to 0.3 µs: that is half a millisecond. */
 export const KEYS_A_TURN = 2_048
-/** What a step counts beside its keys: many steps that touch nothing take time, too. */
+/** The cost of a step in addition to its keys: many steps that touch nothing take time, too. */
 const STEP = 16
 
 /** advance does steps until enough keys are touched, or all is done, and returns how many were. */

@@ -1,10 +1,10 @@
-import type { KeySpeller } from 'sluice/internal/core/key-speller'
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Entry } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import { shownKey } from '../shown-entries.ts'
 
-/** A KnownCaller is who is behind an entry, as the quotas know it. */
+/** Who is behind an entry, as the quotas know it. */
 export interface KnownCaller {
   readonly customerId: string | undefined
   readonly keyId: string | undefined
@@ -12,15 +12,15 @@ export interface KnownCaller {
 
 export interface CallerNamesParts {
   readonly rules: () => RuleSet
-  readonly keys: KeySpeller
+  readonly keys: KeyEncoder
   /** Entries whose values are API keys, which are not shown. */
   readonly secretKeys: readonly string[]
   readonly callerOf: (entry: Entry) => KnownCaller | undefined
 }
 
-const NOBODY: KnownCaller = { customerId: undefined, keyId: undefined }
+const UNKNOWN_CALLER: KnownCaller = { customerId: undefined, keyId: undefined }
 
-/** CallerNames says whom a charge is about: the customer and key, where they are known, and a text that may be shown. */
+/** Returns whom a charge is about: the customer and key, if known, and a text that may be shown. */
 export class CallerNames {
   readonly #parts: CallerNamesParts
 
@@ -40,11 +40,11 @@ export class CallerNames {
       const caller = this.#parts.callerOf(entry)
       if (caller !== undefined) return caller
     }
-    return NOBODY
+    return UNKNOWN_CALLER
   }
 }
 
-/** sizeOf is how many characters entries have. */
+/** Returns how many characters entries have. */
 export function sizeOf(entries: readonly Entry[]): number {
   let size = 0
   for (const { key, value } of entries) size += key.length + value.length

@@ -9,11 +9,11 @@ function only(...times: readonly number[]): number[] {
 }
 
 describe('times in buckets', () => {
-  it('are told within a quarter, and never as less', () => {
+  it('are reported within a quarter, and never as less', () => {
     for (let ms = 0.004; ms < 16_000; ms *= 1.07) {
-      const told = quantileMs(only(ms), 0.5)
-      expect(told, `${ms}`).toBeGreaterThanOrEqual(Math.floor(ms * 1_000) / 1_000)
-      expect(told, `${ms}`).toBeLessThanOrEqual(ms * 1.25 + 0.001)
+      const received = quantileMs(only(ms), 0.5)
+      expect(received, `${ms}`).toBeGreaterThanOrEqual(Math.floor(ms * 1_000) / 1_000)
+      expect(received, `${ms}`).toBeLessThanOrEqual(ms * 1.25 + 0.001)
     }
   })
 

@@ -2,7 +2,9 @@
 const PER_DOUBLING = 4
 export const LATENCY_BUCKETS = 96
 
-/** latencyBucket is where a time is counted: by its highest bit, and the two below. It takes no logarithm, every decision asks. */
+/**
+ * Returns where a time is counted: by its highest bit, and the two below. It takes no logarithm, every decision asks.
+ */
 export function latencyBucket(ms: number): number {
   const us = Math.min(ms * 1_000, MAX_US) | 0
   if (us < PER_DOUBLING) return Math.max(0, us)
@@ -13,14 +15,16 @@ export function latencyBucket(ms: number): number {
 /** Seventeen seconds: more is counted as that. */
 const MAX_US = 2 ** 24 - 1
 
-/** upperEndMs is where a bucket ends. */
+/** Returns where a bucket ends. */
 function upperEndMs(bucket: number): number {
   if (bucket < PER_DOUBLING) return (bucket + 1) / 1_000
   const exponent = Math.floor(bucket / PER_DOUBLING) + 1
   return ((PER_DOUBLING + (bucket % PER_DOUBLING) + 1) * 2 ** (exponent - 2)) / 1_000
 }
 
-/** quantileMs is the time that a share of requests did not exceed, as the upper end of its bucket; 0 where there were none. */
+/**
+ * Returns the time that a share of requests did not exceed, as the upper end of its bucket; 0 where there were none.
+ */
 export function quantileMs(latencies: readonly number[], share: number): number {
   const total = latencies.reduce((sum, count) => sum + count, 0)
   if (total === 0) return 0

@@ -1,6 +1,6 @@
 import type { BreakerState } from 'sluice/internal/engine/circuit-breaker'
 
-/** How many rules of a second are told of. */
+/** How many rules are reported per second. */
 export const MAX_LIVE_RULES = 100
 
 export interface LiveRuleCounts {
@@ -11,7 +11,7 @@ export interface LiveRuleCounts {
   readonly shadowRefused: number
 }
 
-/** A ProcessState is how a process is at the moment. */
+/** How a process is at the moment. */
 export interface ProcessState {
   readonly pid: number
   /** Resident. */
@@ -22,7 +22,7 @@ export interface ProcessState {
   readonly circuit: BreakerState | undefined
 }
 
-/** A LiveReport is what a process decided since it was last asked: plain data. */
+/** What a process decided since it was last asked: plain data. */
 export interface LiveReport {
   readonly allowed: number
   readonly refused: number
@@ -32,6 +32,6 @@ export interface LiveReport {
   readonly latencies: readonly number[]
   /** The busiest first. */
   readonly rules: readonly LiveRuleCounts[]
-  /** Default: nobody knows. */
+  /** Default: unknown. */
   readonly process?: ProcessState
 }

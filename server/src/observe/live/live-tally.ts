@@ -6,7 +6,7 @@ import { LATENCY_BUCKETS, latencyBucket } from './latencies.ts'
 import { type LiveReport, type LiveRuleCounts, MAX_LIVE_RULES } from './live-report.ts'
 import { RecentActivity } from './rule-activity.ts'
 
-/** Rules that are told apart between two reports. Overrides are rules of one caller each. */
+/** Rules that are counted separately between two reports. Overrides are rules of one caller each. */
 const MAX_RULES = 10_000
 
 interface RuleTally {
@@ -16,7 +16,9 @@ interface RuleTally {
   shadowRefused: number
 }
 
-/** LiveTally counts what was decided since it was last asked: a second of one process. What rules did is remembered for an hour. */
+/**
+ * Counts what was decided since it was last asked: a second of one process. What rules did is remembered for an hour.
+ */
 export class LiveTally implements DoorObserver {
   readonly activity = new RecentActivity()
   readonly #nowMs: () => number
@@ -32,7 +34,7 @@ export class LiveTally implements DoorObserver {
     this.#nowMs = nowMs
   }
 
-  /** decided counts requests. What gives back, looks, or is charged later is none. */
+  /** Counts requests. What gives back, looks, or is charged later is none. */
   decided(_door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
     let isRequest = charges.length === 0
     let isShadow = false
@@ -59,14 +61,14 @@ export class LiveTally implements DoorObserver {
     this.#latencies[latencyBucket(ms)]++
   }
 
-  /** take returns what was counted, and begins anew. */
+  /** Returns the counts, and restarts them. */
   take(): LiveReport {
     const report = {
       allowed: this.#allowed,
       refused: this.#refused,
       shadowRefused: this.#shadowRefused,
       latencies: [...this.#latencies],
-      rules: this.#told(),
+      rules: this.#ruleCounts(),
     }
     this.#allowed = 0
     this.#refused = 0
@@ -92,8 +94,8 @@ export class LiveTally implements DoorObserver {
     return tally
   }
 
-  /** #told has what rules did remembered, and returns the busiest. */
-  #told(): readonly LiveRuleCounts[] {
+  /** Records what rules did, and returns the busiest. */
+  #ruleCounts(): readonly LiveRuleCounts[] {
     const byName = new Map<string, LiveRuleCounts>()
     for (const [{ id }, { domain, allowed, refused, shadowRefused }] of this.#rules) {
       const name = `${domain} ${id}`
@@ -112,7 +114,7 @@ export class LiveTally implements DoorObserver {
   }
 }
 
-/** byRequests orders rules: the busiest first. */
+/** Orders rules: the busiest first. */
 export function byRequests(a: LiveRuleCounts, b: LiveRuleCounts): number {
   return b.allowed + b.refused + b.shadowRefused - (a.allowed + a.refused + a.shadowRefused)
 }

@@ -3,13 +3,13 @@ import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
 import { type CallerNames, type KnownCaller, sizeOf } from './caller-names.ts'
 
-/** A NearLimit is a caller that has used most of a limit: plain data. */
+/** A caller that has used most of a limit: plain data. */
 export interface NearLimit extends KnownCaller {
   /** When the caller was last decided about. */
   readonly atMs: number
   readonly domain: string
   readonly rule: string
-  /** Whom it is about, as it may be shown. */
+  /** The caller, as it may be shown. */
   readonly key: string
   readonly limit: number
   readonly remaining: number
@@ -18,7 +18,7 @@ export interface NearLimit extends KnownCaller {
   readonly resetAtMs: number
 }
 
-/** How many callers a process remembers: those that it saw last. */
+/** How many callers a process remembers: the most recent ones. */
 export const MAX_NEAR = 1_000
 /** Who is near: a fifth of the budget is left, or less. */
 const LEFT = 5
@@ -29,7 +29,7 @@ interface Held {
   readonly atMs: number
 }
 
-/** NearLimits remembers callers that have used 80 % of a limit or more, until their counter is unused again. */
+/** Remembers callers that have used 80 % of a limit or more, until their counter is unused again. */
 export class NearLimits implements DoorObserver {
   readonly #names: CallerNames
   readonly #nowMs: () => number
@@ -43,14 +43,14 @@ export class NearLimits implements DoorObserver {
   decided(_door: ObservedDoor, charges: readonly PlannedCharge[], { verdicts }: Decision): void {
     for (let i = 0; i < charges.length; i++) {
       const { verdict } = verdicts[i]
-      // Nothing is known of the budget where nobody asked, and a limit of 0 is no budget.
+      // The budget is unknown where the store was not asked, and a limit of 0 is not a budget.
       if (verdict.remaining * LEFT > verdict.limit || verdict.limit === 0) continue
       if (verdict.unasked === true || verdict.fallback !== undefined || charges[i].cost <= 0) continue
       this.#hold(charges[i], verdicts[i])
     }
   }
 
-  /** list returns who is near a limit now, the nearest first. */
+  /** Returns who is near a limit now, the nearest first. */
   list(): readonly NearLimit[] {
     const nowMs = this.#nowMs()
     const found: NearLimit[] = []
@@ -87,7 +87,7 @@ export class NearLimits implements DoorObserver {
 /** A request whose entries have more characters is not remembered: it would hold too much memory. */
 const MAX_CHARACTERS = 4_096
 
-/** byShare orders callers: who has the smallest share left comes first. */
+/** Orders callers: who has the smallest share left comes first. */
 export function byShare(a: NearLimit, b: NearLimit): number {
   return a.remaining / a.limit - b.remaining / b.limit || b.atMs - a.atMs
 }

@@ -5,7 +5,7 @@ import type { ProcessState } from './live-report.ts'
 /** How often the event loop is looked at. */
 const RESOLUTION_MS = 20
 
-/** ProcessWatch tells how this process is, and how its calls to the shared store fare. */
+/** Reports the state of this process, and how its calls to the shared store fare. */
 export class ProcessWatch {
   readonly #delay: IntervalHistogram
   readonly #states = new Map<string, BreakerState>()
@@ -28,7 +28,7 @@ export class ProcessWatch {
     this.#away.add(shard)
   }
 
-  /** retired is told of a server that is not part of the store any more. */
+  /** Records that a server is no longer part of the store. */
   retired(shard: string): void {
     this.#away.delete(shard)
     this.#states.delete(shard)
@@ -38,7 +38,7 @@ export class ProcessWatch {
     this.#states.set(shard, state)
   }
 
-  /** take returns how the process is. The delay is that since the last time. */
+  /** Returns how the process is. The delay is that since the last time. */
   take(): ProcessState {
     const { pid } = process
     const delayMs = this.#delay.count === 0 ? 0 : Math.max(0, this.#delay.percentile(99) / 1e6 - RESOLUTION_MS)
@@ -58,7 +58,7 @@ export class ProcessWatch {
   }
 }
 
-/** worstOf is the state that a reader has to know of. */
+/** Returns the state that a reader has to know of. */
 export function worstOf(states: Iterable<BreakerState>): BreakerState {
   let worst: BreakerState = 'closed'
   for (const state of states) if (ORDER.indexOf(state) > ORDER.indexOf(worst)) worst = state

@@ -5,19 +5,19 @@ import { reasonOf } from '../decision-reason.ts'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
 import { type CallerNames, type KnownCaller, sizeOf } from './caller-names.ts'
 
-/** A Refusal is one request that was refused: plain data. */
-export interface Refusal extends KnownCaller {
+/** One request that was refused: plain data. */
+export interface RefusedRequest extends KnownCaller {
   readonly atMs: number
   readonly domain: string
   readonly rule: string
-  /** Whom it was about, as it may be shown. */
+  /** The caller, as it may be shown. */
   readonly key: string
   /** As the decision log has it, or `blocked`. */
   readonly reason: string
   /** Of a block: why, or its id. */
   readonly detail: string | undefined
   readonly retryAfterMs: number | undefined
-  /** The counter that refused. It is not shown: it may be spelled with an API key. */
+  /** The counter that refused. It is not shown: its key may contain an API key. */
   readonly counter: { readonly key: string; readonly limit: { readonly shape: string; readonly space: number } }
 }
 
@@ -25,7 +25,7 @@ export interface Refusal extends KnownCaller {
 export const MAX_REFUSALS = 1_000
 /** A request whose entries have more characters is not remembered: it would hold too much memory. */
 const MAX_CHARACTERS = 4_096
-/** Within this time, one counter that refuses is remembered once: a flood of one caller pushes nobody else out. */
+/** Within this time, one counter that refuses is remembered once, so that a flood of one caller evicts no others. */
 const SAME_MS = 1_000
 
 interface Held {
@@ -35,8 +35,8 @@ interface Held {
 }
 
 /**
- * Refusals remembers the last requests that were refused. A refusal costs a look into a map; who was calling, and how that may be
- * shown, is found when somebody asks.
+ * Remembers the last refused requests. A refusal costs a look into a map; the caller, and how it may be shown, is
+ * determined when the list is read.
  */
 export class Refusals implements DoorObserver {
   readonly #names: CallerNames
@@ -67,9 +67,9 @@ export class Refusals implements DoorObserver {
     this.#at = (this.#at + 1) % MAX_REFUSALS
   }
 
-  /** list returns those of some callers, the newest first. */
-  list(is: (caller: KnownCaller) => boolean): readonly Refusal[] {
-    const found: Refusal[] = []
+  /** Returns those of some callers, the newest first. */
+  list(is: (caller: KnownCaller) => boolean): readonly RefusedRequest[] {
+    const found: RefusedRequest[] = []
     for (let i = 1; i <= MAX_REFUSALS; i++) {
       const held = this.#ring[(this.#at - i + MAX_REFUSALS) % MAX_REFUSALS]
       if (held === undefined) break
@@ -78,7 +78,7 @@ export class Refusals implements DoorObserver {
     return found
   }
 
-  #refusalOf({ charge, verdict: said, atMs }: Held): Refusal {
+  #refusalOf({ charge, verdict: said, atMs }: Held): RefusedRequest {
     const { domain, rule, key: counter, limit } = charge
     const { verdict } = said
     return {

@@ -1,4 +1,4 @@
-/** An ActivityRow is what one rule did in the last minute and in the last hour: allowed, refused, refused in shadow. Plain data. */
+/** What one rule did in the last minute and in the last hour: allowed, refused, refused in shadow. Plain data. */
 export type ActivityRow = readonly [
   domain: string,
   id: string,
@@ -6,7 +6,7 @@ export type ActivityRow = readonly [
   hour: readonly [allowed: number, refused: number, shadowRefused: number],
 ]
 
-/** An ActivityReport is what the rules of a process, a node or a fleet did lately, the busiest first. */
+/** What the rules of a process, a node or a fleet did lately, the busiest first. */
 export interface ActivityReport {
   readonly rules: readonly ActivityRow[]
   /** How many more rules were asked about in the last hour. */
@@ -32,15 +32,15 @@ interface Followed {
 }
 
 /**
- * RecentActivity knows what each rule did in the last minute and hour: the last 60 to 70 seconds, and 60 to 65 minutes. It is told
- * once a second, not by each decision.
+ * Knows what each rule did in the last minute and hour: the last 60 to 70 seconds, and 60 to 65 minutes. Updated once a
+ * second, not by each decision.
  */
 export class RecentActivity {
   readonly #followed = new Map<string, Followed>()
   readonly #left = new Set<string>()
   #sweptMs = Number.NEGATIVE_INFINITY
 
-  /** add counts what a rule did since it was last told of. */
+  /** Counts what a rule did since the last call. */
   add(
     { domain, id, allowed, refused, shadowRefused }: Readonly<Record<'domain' | 'id', string>> & Counts,
     nowMs: number,
@@ -77,7 +77,7 @@ export class RecentActivity {
     return made
   }
 
-  /** #sweep drops rules that nobody asked about for an hour, and returns what the others did. */
+  /** Drops rules without requests for an hour, and returns what the others did. */
   #sweep(nowMs: number): ActivityRow[] {
     const before = this.#followed.size
     const rows: ActivityRow[] = []
@@ -96,7 +96,7 @@ type Counts = Readonly<Record<'allowed' | 'refused' | 'shadowRefused', number>>
 
 const SWEEP_MS = 60_000
 
-/** forget clears the slots that have passed since the last count. A clock that goes back goes on counting where it was. */
+/** Clears the slots that have passed since the last count. A clock that goes back goes on counting where it was. */
 function forget(rule: Followed, ring: number, slot: number): void {
   const { at, slots } = RINGS[ring]
   const passed = Math.min(slot - rule.last[ring], slots)
@@ -121,14 +121,14 @@ function hasHour([, , , hour]: ActivityRow): boolean {
   return hour[0] + hour[1] + hour[2] > 0
 }
 
-/** byActivity orders rules: the busiest of the last hour first. */
+/** Orders rules: the busiest of the last hour first. */
 function byActivity([, idA, , a]: ActivityRow, [, idB, , b]: ActivityRow): number {
   const more = b[0] + b[1] + b[2] - (a[0] + a[1] + a[2])
   if (more !== 0 || idA === idB) return more
   return idA < idB ? -1 : 1
 }
 
-/** mergeActivity adds up the reports of several processes or nodes. */
+/** Adds up the reports of several processes or nodes. */
 export function mergeActivity(reports: readonly ActivityReport[]): ActivityReport {
   const byName = new Map<string, ActivityRow>()
   for (const { rules } of reports) {
@@ -141,7 +141,7 @@ export function mergeActivity(reports: readonly ActivityReport[]): ActivityRepor
   }
   const rules = [...byName.values()].sort(byActivity)
   const cut = Math.max(0, rules.length - MAX_ACTIVE_RULES)
-  // Those that several have left out may be the same.
+  // Rows that several have omitted may be the same.
   const left = cut + Math.max(0, ...reports.map((report) => report.left))
   return { rules: rules.slice(0, MAX_ACTIVE_RULES), left }
 }

@@ -94,7 +94,7 @@ describe('DecisionMetrics', () => {
     expect(series('ratelimit_requests_total')).toEqual({ 'outcome="allowed",door="rls"': 2 })
   })
 
-  it('counts nobody as refused while every rule only reports', () => {
+  it('counts no request as refused while every rule only reports', () => {
     const { ask, series } = bench(RULES, { shadow: true })
     ask('user', 10)
     ask('user')
@@ -124,7 +124,7 @@ describe('DecisionMetrics', () => {
     expect(series('ratelimit_requests_total')).toEqual({ 'outcome="allowed",door="rls"': 1 })
   })
 
-  it('tells verdicts that were made without the store apart', () => {
+  it('counts verdicts that were made without the store separately', () => {
     const { tell, series } = bench()
     tell('user', { ...allowedVerdict(10, 10, 0), fallback: 'open' })
     tell('user', { ...allowedVerdict(10, 9, 0), fallback: 'local' })
@@ -138,7 +138,7 @@ describe('DecisionMetrics', () => {
     expect(series('ratelimit_remaining')).toEqual({})
   })
 
-  it('leaves a rule out that nobody asked, because another was known to refuse', () => {
+  it('leaves out a rule that was not asked, because another was known to refuse', () => {
     const { tell, series } = bench()
     tell('user', { ...refusedVerdict(10, 0, 1, 1), unasked: true })
     expect(series('ratelimit_decisions_total')).toEqual({})
@@ -164,7 +164,7 @@ describe('DecisionMetrics', () => {
     expect(buckets.at(-1)).toBeCloseTo(Math.min(1, remaining / 10))
   })
 
-  it('tells what is left by tier', () => {
+  it('reports what remains by tier', () => {
     const { limiter, row } = bench()
     const entries = [
       { key: 'tier', value: 'pro' },
@@ -174,7 +174,7 @@ describe('DecisionMetrics', () => {
     expect(row('ratelimit_remaining', 'domain="d",tier="pro"').at(-1)).toBe(0.95)
   })
 
-  it('says nothing of what is left of a rule without a limit', () => {
+  it('says nothing of what remains of a rule without a limit', () => {
     const { ask, series } = bench()
     ask('free')
     expect(series('ratelimit_decisions_total')).toEqual({ 'domain="d",rule="free",outcome="allowed",door="rls"': 1 })

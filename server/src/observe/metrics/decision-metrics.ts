@@ -35,7 +35,7 @@ const REQUEST_LABELS = pairs(REQUEST_OUTCOMES)
 /** The bucket of a share of a limit, by twentieths of it, rounded up. */
 const SHARE_BUCKETS = Uint8Array.of(0, 1, 2, 3, 3, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 8, 8, 9, 9)
 
-/** DecisionMetrics counts what is decided, in tables of numbers: a decision finds its rows, and adds. */
+/** Counts what is decided, in tables of numbers: a decision finds its rows, and adds. */
 export class DecisionMetrics implements DoorObserver {
   readonly #slots: RuleSlots
   #counts = new Float64Array(WIDTH)
@@ -45,7 +45,7 @@ export class DecisionMetrics implements DoorObserver {
   #unknownDomain = 0
   #noRule = 0
 
-  /** `maxRules` is how many rules have series of their own. */
+  /** `maxRules` is how many rules have separate series. */
   constructor(rules: () => RuleSet, maxRules: number) {
     const remaining = this.#remaining
     this.#slots = new RuleSlots(
@@ -59,7 +59,7 @@ export class DecisionMetrics implements DoorObserver {
     )
   }
 
-  /** decided counts requests. What gives back or looks, and what is charged later, is none: of it, only the time counts. */
+  /** Counts requests. What gives back or looks, and what is charged later, is none: of it, only the time counts. */
   decided(door: ObservedDoor, charges: readonly PlannedCharge[], decision: Decision, ms: number): void {
     const at = door === 'rls' ? 0 : door === 'grpc' ? 1 : door === 'http' ? 2 : 3
     this.#durations.observe(at, ms / 1000)
@@ -81,7 +81,7 @@ export class DecisionMetrics implements DoorObserver {
     if (isRequest) this.#requests[(isDenied && !decision.allowed ? DENIED : ALLOWED) * DOORS + at]++
   }
 
-  /** aside counts what a rule was charged beside requests. */
+  /** Counts what a rule was charged outside of requests. */
   aside(charges: readonly PlannedCharge[], { allowed, verdicts }: Decision): void {
     for (let i = 0; i < charges.length; i++)
       if (allowed && charges[i].cost > 0 && verdicts[i].verdict.fallback === undefined)
@@ -106,7 +106,7 @@ export class DecisionMetrics implements DoorObserver {
     into.add('ratelimit_unmatched_total', labelsOf({ reason: 'no_rule' }), this.#noRule)
   }
 
-  /** #judged counts a verdict, and returns whether it is a refusal that counts. */
+  /** Counts a verdict, and returns whether it is a refusal that counts. */
   #judged(door: number, charge: PlannedCharge, verdict: Verdict, isAllowed: boolean): boolean {
     const { counts, remaining } = this.#slots.of(charge.rule, charge.domain)
     const at = counts.row * WIDTH
@@ -119,7 +119,7 @@ export class DecisionMetrics implements DoorObserver {
     } else if (outcome === SHADOW_DENIED) table[at + SHADOW_TOTAL]++
     if (verdict.fallback === undefined) {
       if (!charge.rule.unlimited) this.#countShare(remaining.row, verdict)
-      // Where one rule refuses, none of those that enforce is charged.
+      // If one rule refuses, none of the enforcing rules is charged.
       if (verdict.allowed && (isAllowed || !charge.enforce)) table[at + HITS_TOTAL] += charge.cost
     } else if (verdict.fallback === 'open') table[at + FAILOPEN_TOTAL]++
     return isRefusal
@@ -151,7 +151,7 @@ export class DecisionMetrics implements DoorObserver {
   }
 }
 
-/** pairs spells the labels of every outcome at every door, in the order of their columns. */
+/** Formats the labels of every outcome at every door, in the order of their columns. */
 function pairs(outcomes: readonly string[]): readonly string[] {
   return outcomes.flatMap((outcome) => OBSERVED_DOORS.map((door) => labelsOf({ outcome, door })))
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatOf, spell } from './exposition.ts'
+import { formatMetrics, formatOf } from './exposition.ts'
 import { FAMILIES } from './families.ts'
 import { Histograms } from './histograms.ts'
 import { labelsOf } from './labels.ts'
@@ -15,14 +15,14 @@ function merged(fill: (into: ReportBuilder) => void): MergedMetrics {
 
 /** textOf is the text about one metric. */
 function textOf(metrics: MergedMetrics, name: string, format: 'prometheus' | 'openmetrics' = 'prometheus'): string {
-  const lines = [...spell(metrics, format)].join('').split('\n')
+  const lines = [...formatMetrics(metrics, format)].join('').split('\n')
   return lines.filter((line) => line.replace(/^# (HELP|TYPE) /, '').startsWith(name)).join('\n')
 }
 
-describe('spell', () => {
+describe('format', () => {
   const counted = merged((into) => into.add('ratelimit_hits_total', labelsOf({ domain: 'd', rule: 'user' }), 3))
 
-  it('spells a counter as Prometheus reads it', () => {
+  it('formats a counter as Prometheus reads it', () => {
     expect(textOf(counted, 'ratelimit_hits')).toBe(
       [
         '# HELP ratelimit_hits_total Cost charged to a rule.',
@@ -67,7 +67,7 @@ describe('spell', () => {
     expect(textOf(metrics, 'ratelimit_redis_batch', 'openmetrics')).toContain('{le="1.0"} 1\n')
   })
 
-  it('spells bounds of microseconds without an exponent', () => {
+  it('formats bounds of microseconds without an exponent', () => {
     const times = new Histograms('ratelimit_check_duration_seconds')
     times.observe(0, 0.00003)
     const metrics = merged((into) => {
@@ -91,17 +91,17 @@ describe('spell', () => {
   })
 
   it('names every family, those without a series too, and ends OpenMetrics with its last line', () => {
-    const text = [...spell(new Map(), 'prometheus')].join('')
+    const text = [...formatMetrics(new Map(), 'prometheus')].join('')
     expect([...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)).toEqual(FAMILIES.map(({ name }) => name))
     expect(text.endsWith('\n')).toBe(true)
-    expect([...spell(new Map(), 'openmetrics')].join('').endsWith('\n# EOF\n')).toBe(true)
+    expect([...formatMetrics(new Map(), 'openmetrics')].join('').endsWith('\n# EOF\n')).toBe(true)
   })
 
   it('comes in pieces, so that nothing waits for all of it', () => {
     const metrics = merged((into) => {
       for (let i = 0; i < 5_000; i++) into.add('ratelimit_hits_total', labelsOf({ domain: 'd', rule: `r${i}` }), i)
     })
-    const pieces = [...spell(metrics, 'prometheus')]
+    const pieces = [...formatMetrics(metrics, 'prometheus')]
     expect(pieces.length).toBe(6)
     expect(Math.max(...pieces.map((piece) => piece.split('\n').length))).toBeLessThanOrEqual(1_002)
     expect(

@@ -1,7 +1,7 @@
 import { FAMILIES, type Family } from './families.ts'
 import type { MergedMetrics } from './merge-reports.ts'
 
-/** A Format is one of the text formats that Prometheus reads. */
+/** One of the text formats that Prometheus reads. */
 export type Format = 'prometheus' | 'openmetrics'
 
 export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
@@ -12,7 +12,7 @@ export const CONTENT_TYPES: Readonly<Record<Format, string>> = {
 const OPENMETRICS = /^application\/openmetrics-text$/i
 const PLAIN = /^(?:text\/plain|text\/\*|\*\/\*)$/i
 
-/** formatOf reads an Accept header: OpenMetrics for those who name it and do not prefer plain text. */
+/** Reads an Accept header: OpenMetrics for clients that name it and do not prefer plain text. */
 export function formatOf(accept: string | undefined): Format {
   let [open, plain] = [0, 0]
   for (const range of (accept ?? '').split(',')) {
@@ -30,11 +30,11 @@ function qualityOf(parameters: readonly string[]): number {
   return q >= 0 && q <= 1 ? q : 0
 }
 
-/** So many lines are spelled at a time: about half a millisecond of work. */
+/** This many lines are formatted at a time: about half a millisecond of work. */
 const LINES = 1_000
 
-/** spell spells all families, one piece of the text after the other, so that a server can do other things between them. */
-export function* spell(metrics: MergedMetrics, format: Format): Generator<string> {
+/** Formats all families, one piece of the text after the other, so that a server can do other work in between. */
+export function* formatMetrics(metrics: MergedMetrics, format: Format): Generator<string> {
   let lines: string[] = []
   for (const family of FAMILIES) {
     lines.push(...headOf(family, format))
@@ -58,7 +58,7 @@ function headOf({ name, type, help }: Family, format: Format): readonly string[]
   return [`# HELP ${named} ${help}`, `# TYPE ${named} ${type}`]
 }
 
-/** Where the numbers of a series are, and how the bounds of its family are spelled. */
+/** Where the numbers of a series are, and how the bounds of its family are formatted. */
 interface Numbers {
   readonly values: readonly number[]
   readonly at: number
@@ -83,13 +83,13 @@ function addHistogram(lines: string[], name: string, labels: string, { values, a
   lines.push(sample(`${name}_sum`, labels, values[at + les.length]), sample(`${name}_count`, labels, count))
 }
 
-/** boundsAs spells bounds, +Inf too. In OpenMetrics whole ones have a fraction. */
+/** Formats bounds, including +Inf. In OpenMetrics whole ones have a fraction. */
 function boundsAs(bounds: readonly number[], format: Format): readonly string[] {
   const whole = format === 'openmetrics' ? '.0' : ''
   return [...bounds.map((bound) => (Number.isInteger(bound) ? `${bound}${whole}` : decimal(bound))), '+Inf']
 }
 
-/** decimal spells small numbers without an exponent. */
+/** Formats small numbers without an exponent. */
 function decimal(value: number): string {
   return value < 1e-6 ? String(value) : value.toFixed(7).replace(/0+$/, '')
 }

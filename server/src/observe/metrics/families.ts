@@ -1,7 +1,7 @@
 /** A Merging says what several processes make of one series: their sum, the highest, or one series for each worker. */
 export type Merging = 'sum' | 'max' | 'worker'
 
-/** A Family is one metric: its name as Prometheus spells it, and all that is known about it before anything is counted. */
+/** One metric: its Prometheus name, and everything that is known about it before anything is counted. */
 export interface Family {
   readonly name: string
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary'
@@ -24,7 +24,7 @@ const histogram = (name: string, help: string, bounds: readonly number[]): Famil
   return { name, type: 'histogram', help, merging: 'sum', bounds }
 }
 
-/** FAMILIES is every metric, in the order in which they are printed. docs/observability.md has a row for each. */
+/** Every metric, in the order in which they are printed. docs/observability.md has a row for each. */
 export const FAMILIES: readonly Family[] = [
   counter('ratelimit_decisions_total', 'Verdicts of rules, by outcome and door.'),
   counter('ratelimit_requests_total', 'Whole decisions, by outcome and door.'),
@@ -130,7 +130,7 @@ export function familyOf(name: string): Family {
   return family
 }
 
-/** widthOf is how many numbers a series has: buckets with +Inf and a sum; a sum and a count; or its value. */
+/** Returns how many numbers a series has: buckets with +Inf and a sum; a sum and a count; or its value. */
 export function widthOf({ type, bounds = [] }: Family): number {
   if (type === 'histogram') return bounds.length + 2
   return type === 'summary' ? 2 : 1

@@ -39,7 +39,7 @@ describe('FleetMetrics', () => {
     expect(values(metrics, 'ratelimit_circuit_state')).toEqual({ 'shard="redis"': [2] })
   })
 
-  it('tells the figures of each process with the worker that it is', () => {
+  it('reports the figures of each process with the worker that it is', () => {
     const metrics = hear(new FleetMetrics(), reportOf(1, 10, 3), reportOf(2, 11, 4))
     expect(values(metrics, 'process_resident_memory_bytes')).toEqual({ 'worker="1"': [3_000], 'worker="2"': [4_000] })
   })

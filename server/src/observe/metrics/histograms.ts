@@ -1,6 +1,6 @@
 import { familyOf, widthOf } from './families.ts'
 
-/** Histograms are the histograms of one family, in one table: a row has a count for each bucket and for +Inf, and the sum. */
+/** The histograms of one family, in one table: a row has a count for each bucket and for +Inf, and the sum. */
 export class Histograms {
   readonly width: number
   readonly #bounds: Float64Array
@@ -17,7 +17,7 @@ export class Histograms {
     return this.#table
   }
 
-  /** reserve makes room for so many rows. */
+  /** Reserves this many rows. */
   reserve(rows: number): void {
     if (rows * this.width <= this.#table.length) return
     const larger = new Float64Array(2 * rows * this.width)
@@ -32,7 +32,7 @@ export class Histograms {
     this.count(row, bucket, value)
   }
 
-  /** count is observe for those who know the bucket. */
+  /** Like observe, for a known bucket. */
   count(row: number, bucket: number, value: number): void {
     const at = row * this.width
     this.#table[at + bucket]++

@@ -1,7 +1,7 @@
 const SPECIAL = /[\\"\n]/g
 const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' }
 
-/** labelsOf spells labels as both text formats do: `domain="d",rule="r"`. */
+/** Formats labels as both text formats do: `domain="d",rule="r"`. */
 export function labelsOf(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escaped(value)}"`)

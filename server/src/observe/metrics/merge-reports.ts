@@ -2,7 +2,7 @@ import { type Family, familyOf, type Merging, widthOf } from './families.ts'
 import { labelsOf } from './labels.ts'
 import type { MetricsReport } from './metrics-report.ts'
 
-/** Series are the series of one family: their labels, each once, and their numbers, one series after the other. */
+/** The series of one family: their labels, each once, and their numbers, one series after the other. */
 export class Series {
   readonly width: number
   readonly #merging: Merging
@@ -14,7 +14,7 @@ export class Series {
     this.#merging = family.merging
   }
 
-  /** add adds a series: the numbers from `from` on. What it does to one of the same labels, its family says. */
+  /** Adds a series: the numbers from `from` on. What it does to one of the same labels, its family says. */
   add(labels: string, numbers: ArrayLike<number>, from = 0): void {
     const { width } = this
     const values = this.#values
@@ -27,7 +27,7 @@ export class Series {
     for (let i = 0; i < width; i++) values[at + i] = merge(this.#merging, values[at + i], numbers[from + i])
   }
 
-  /** addAll adds all of another. */
+  /** Adds all of another. */
   addAll({ values, list }: Series): void {
     for (const [labels, at] of list) this.add(labels, values, at)
   }
@@ -44,36 +44,36 @@ export class Series {
 
 function merge(merging: Merging, known: number, other: number): number {
   if (merging === 'sum') return known + other
-  // A worker and the one that takes its place have one name: the one that came last is told.
+  // A worker and its replacement have one name: the latest report is used.
   return merging === 'max' ? Math.max(known, other) : other
 }
 
-/** MergedMetrics are the series of all families, by the names of these. */
+/** The series of all families, by the names of these. */
 export type MergedMetrics = Map<string, Series>
 
-/** isKept says whether a family goes on counting what a process counted that has ended. */
+/** Returns whether a family goes on counting what a process counted that has ended. */
 export function isKept({ type, merging }: Family): boolean {
   return merging === 'sum' && type !== 'gauge'
 }
 
-/** mergeInto adds the report of a process: of a worker, with its name where each has series of its own. */
+/** Adds the report of a process: of a worker, with its name where each has separate series. */
 export function mergeInto(merged: MergedMetrics, report: MetricsReport['families'], worker: string): void {
   for (const [name, { labels, values }] of Object.entries(report)) {
     const { merging } = familyOf(name)
     const series = seriesOf(merged, name)
     for (let i = 0; i < labels.length; i++) {
-      const spelled = merging === 'worker' ? joined(labelsOf({ worker }), labels[i]) : labels[i]
-      series.add(spelled, values, i * series.width)
+      const seriesLabels = merging === 'worker' ? joined(labelsOf({ worker }), labels[i]) : labels[i]
+      series.add(seriesLabels, values, i * series.width)
     }
   }
 }
 
-/** mergeAll adds what was merged before. */
+/** Adds what was merged before. */
 export function mergeAll(merged: MergedMetrics, others: MergedMetrics): void {
   for (const [name, series] of others) seriesOf(merged, name).addAll(series)
 }
 
-/** mergedWith returns what was merged and a report beside it. It leaves what was merged as it is. */
+/** Returns the merged metrics with one more report, without changing them. */
 export function mergedWith(before: MergedMetrics, report: MetricsReport['families'], worker: string): MergedMetrics {
   const merged = new Map(before)
   for (const name of Object.keys(report)) {

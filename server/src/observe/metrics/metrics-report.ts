@@ -1,14 +1,14 @@
 import { familyOf, widthOf } from './families.ts'
 
-/** A FamilyReport is the series of one family: the labels of each, spelled, and its numbers, one series after the other. */
+/** The series of one family: the formatted labels of each, and its numbers, one series after the other. */
 export interface FamilyReport {
   readonly labels: readonly string[]
   readonly values: Float64Array
 }
 
-/** A MetricsReport is what one process has counted: plain data, which workers send. */
+/** What one process has counted: plain data, which workers send. */
 export interface MetricsReport {
-  /** Tells processes apart, those too that got the number of one that has ended. */
+  /** Identifies a process, also one that got the number of one that has ended. */
   readonly instance: string
   readonly pid: number
   readonly families: Readonly<Record<string, FamilyReport>>
@@ -18,7 +18,7 @@ export function isMetricsReport(report: unknown): report is MetricsReport {
   return typeof report === 'object' && report !== null && 'instance' in report && 'families' in report
 }
 
-/** A ReportBuilder collects series. The numbers of a histogram are those of its buckets, each for itself, and the sum. */
+/** Collects series. The numbers of a histogram are those of its buckets, each for itself, and the sum. */
 export class ReportBuilder {
   readonly #families = new Map<string, { labels: string[]; values: number[]; width: number }>()
 
@@ -28,7 +28,7 @@ export class ReportBuilder {
     values.push(value)
   }
 
-  /** addRow adds a series that has several numbers: `row` of a table of such rows. */
+  /** Adds a series that has several numbers: `row` of a table of such rows. */
   addRow(name: string, labels: string, table: Float64Array, row = 0): void {
     const { labels: all, values, width } = this.#of(name)
     all.push(labels)

@@ -7,13 +7,13 @@ import type { ReportBuilder } from './metrics-report.ts'
 const RESOLUTION_MS = 20
 const NS = 1e9
 
-/** ProcessMetrics tells how this process is: its event loop, its garbage collector, and what it takes of the machine. */
+/** Reports the state of this process: its event loop, its garbage collector, and its use of the machine. */
 export class ProcessMetrics {
   readonly #delay: IntervalHistogram | undefined
   readonly #observer: PerformanceObserver | undefined
   readonly #pauses = new Float64Array(2)
 
-  /** Without an event loop of interest (`isIdle`: the primary's), only the figures of the process are told. */
+  /** Without an event loop of interest (`isIdle`: the primary's), only the figures of the process are reported. */
   constructor(isIdle = false) {
     if (isIdle) return
     const { monitorEventLoopDelay, PerformanceObserver } = process.getBuiltinModule('node:perf_hooks')
@@ -30,7 +30,7 @@ export class ProcessMetrics {
     this.#observer?.disconnect()
   }
 
-  /** report tells the delay since the last report, and everything else since the start. */
+  /** Reports the delay since the last report, and everything else since the start. */
   report(into: ReportBuilder): void {
     if (this.#delay !== undefined) reportDelay(into, this.#delay)
     for (const { duration } of this.#observer?.takeRecords() ?? []) this.#paused(duration)
@@ -51,7 +51,7 @@ export class ProcessMetrics {
   }
 }
 
-/** reportDelay tells how late looks at the event loop were, which the histogram has with the time between two looks. */
+/** Reports how late looks at the event loop were, which the histogram has including the time between two looks. */
 function reportDelay(into: ReportBuilder, delay: IntervalHistogram): void {
   const seconds = (ns: number): number => (delay.count === 0 ? 0 : Math.max(0, ns / NS - RESOLUTION_MS / 1000))
   const name = 'ratelimit_eventloop_delay_seconds'
@@ -63,7 +63,7 @@ function reportDelay(into: ReportBuilder, delay: IntervalHistogram): void {
 
 const FDS = '/proc/self/fd'
 
-/** openFds counts open files: from Linux 6.2 on the folder's size is their number, before that they are listed. */
+/** Counts open files: from Linux 6.2 on the folder's size is their number, before that they are listed. */
 function openFds(): number | undefined {
   try {
     return statSync(FDS).size || readdirSync(FDS).length

@@ -3,7 +3,7 @@ import type { RenewalEvents } from 'sluice/internal/engine/renewals'
 import { labelsOf } from './labels.ts'
 import type { ReportBuilder } from './metrics-report.ts'
 
-/** RenewalMetrics counts what became of places that were renewed. */
+/** Counts what became of places that were renewed. */
 export class RenewalMetrics implements RenewalEvents {
   readonly #counts = new Map<Renewal, number>()
 

@@ -3,26 +3,26 @@ import { OVERRIDE_ID } from 'sluice/internal/engine/plan'
 import { labelsOf } from './labels.ts'
 import { rulesOf } from './rules-of.ts'
 
-/** A Slot is where something is counted: a row of a table, and the labels of that row. */
+/** Where something is counted: a row of a table, and the labels of that row. */
 export interface Slot {
   row: number
   readonly labels: string
 }
 
-/** A RuleSlot is where a rule is counted, and where the callers of its domain and tier are. */
+/** Where a rule is counted, and where the callers of its domain and tier are. */
 export interface RuleSlot {
   readonly counts: Slot
   readonly remaining: Slot
 }
 
-/** What the rows tell that must be zero before another rule gets them. */
+/** Events about the rows that must be zero before another rule gets them. */
 export interface SlotEvents {
-  /** There are so many rows from now on. */
+  /** There are this many rows from now on. */
   grown(rows: number): void
   freed(row: number): void
 }
 
-/** SlotTable gives rows to names, at most so many, and takes them back from names that are not wanted any more. */
+/** Assigns rows to names, up to a maximum, and takes them back from names that are no longer wanted. */
 class SlotTable {
   readonly #byName = new Map<string, Slot>()
   readonly #free: number[] = []
@@ -67,7 +67,7 @@ class SlotTable {
     return { row, labels }
   }
 
-  /** #drop frees a row. Decisions that are under way, and know the slot, count as others from now on. */
+  /** Frees a row. Decisions in flight that know the slot count as others from now on. */
   #drop(name: string, slot: Slot): void {
     this.#byName.delete(name)
     this.#free.push(slot.row)
@@ -79,8 +79,8 @@ class SlotTable {
 const OTHER = { domain: 'other', rule: 'other' } as const
 
 /**
- * RuleSlots finds where a rule is counted. The first rules of the set in force have rows of their own, at most so many; all
- * others, and limits that requests bring along, share one. So only who writes rules makes series.
+ * Finds where a rule is counted. The first rules of the set in force have separate rows, up to a maximum; all others,
+ * and limits that requests bring, share one. So only the authors of rules create series.
  */
 export class RuleSlots {
   readonly #rules: () => RuleSet
@@ -104,12 +104,12 @@ export class RuleSlots {
     if (own !== undefined) this.#overrides = { counts: own, remaining: this.#remaining.other }
   }
 
-  /** of returns where a rule is counted. It is on the hot path. */
+  /** Returns where a rule is counted. It is on the hot path. */
   of(rule: Rule, domain: string): RuleSlot {
     return this.#byRule.get(rule) ?? this.#find(rule, domain)
   }
 
-  /** counts lists the rows of rules, those of the rules in force among them. */
+  /** Lists the rows of rules, those of the rules in force among them. */
   counts(): Iterable<Slot> {
     this.#list()
     return this.#counts.list()
@@ -132,7 +132,7 @@ export class RuleSlots {
     return slot
   }
 
-  /** #list gives rows to the rules in force. It costs as much as there are rows, and nothing while the rules stay. */
+  /** Gives rows to the rules in force. It costs as much as there are rows, and nothing while the rules stay. */
   #list(): void {
     const rules = this.#rules()
     if (rules === this.#listed) return
@@ -158,7 +158,7 @@ export class RuleSlots {
   }
 }
 
-/** nameOf joins names so that no two pairs are spelled alike. */
+/** Joins names so that no two pairs have the same result. */
 function nameOf(domain: string, name: string): string {
   return `${domain.length} ${domain} ${name}`
 }

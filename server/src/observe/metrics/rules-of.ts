@@ -1,6 +1,6 @@
 import type { Branch, Rule, RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
 
-/** A PlacedRule is a rule of a set, and where it stands. */
+/** A rule of a set, and where it stands. */
 export interface PlacedRule {
   readonly domain: string
   readonly rule: Rule
@@ -8,7 +8,7 @@ export interface PlacedRule {
   readonly tier: string | undefined
 }
 
-/** rulesOf lists the rules of a set, in the order of their files. Those who want some stop early. */
+/** Lists the rules of a set, in the order of their files. Callers that need only some stop early. */
 export function* rulesOf({ domains }: RuleSet): Generator<PlacedRule> {
   for (const { name, root } of domains.values()) yield* rulesBelow(root, name, undefined)
 }

@@ -5,7 +5,7 @@ import type { ReportBuilder } from './metrics-report.ts'
 
 const SHEDDABLE: readonly Priority[] = [1, 2, 3]
 
-/** reportShedding tells what a process shed, how busy it is, and what share of each priority it sheds. */
+/** Reports what a process shed, how busy it is, and what share of each priority it sheds. */
 export function reportShedding(into: ReportBuilder, shedder: LoadShedder, hasUpstreams: boolean): void {
   for (const { layer, priority, mode, count } of shedder.counts()) {
     if (layer === 'upstream' && !hasUpstreams) continue

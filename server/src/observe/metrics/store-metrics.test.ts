@@ -39,7 +39,7 @@ describe('StoreMetrics', () => {
     expect(seriesOf(metrics, 'ratelimit_circuit_state')).toEqual({})
   })
 
-  it('tells the state of each circuit breaker, 0 from the first connection on', () => {
+  it('reports the state of each circuit breaker, 0 from the first connection on', () => {
     const metrics = new StoreMetrics()
     metrics.connected('a:1')
     for (const state of ['open', 'half_open', 'closed', 'open'] as const) metrics.breakerChanged('b:1', state)

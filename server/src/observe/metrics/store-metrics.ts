@@ -19,14 +19,14 @@ interface Shard {
   isAway: boolean
 }
 
-/** StoreMetrics counts calls to the shared store, shard by shard, and verdicts that were made without it. */
+/** Counts calls to the shared store, shard by shard, and verdicts that were made without it. */
 export class StoreMetrics {
   readonly #shards = new Map<string, Shard>()
   readonly #durations = new Histograms('ratelimit_redis_duration_seconds')
   readonly #batches = new Histograms('ratelimit_redis_batch_decisions')
   readonly #fallbacks = new Float64Array(MODES.length * REASONS.length)
 
-  /** connected is told of a shard that is there, so that it has series before the first call to it, or is not waited for. */
+  /** Records that a shard is connected, so that it has series before the first call to it. */
   connected(shard: string): void {
     this.#shard(shard).isAway = false
   }

@@ -1,7 +1,7 @@
 import { labelsOf } from './labels.ts'
 import type { ReportBuilder } from './metrics-report.ts'
 
-/** How many requests at once an address takes, and what it has. */
+/** How many concurrent requests an address takes, and how many it has. */
 interface UpstreamFigures {
   readonly upstream: string
   readonly address: string
@@ -10,7 +10,7 @@ interface UpstreamFigures {
   readonly waiting: number
 }
 
-/** reportUpstreams tells what the limits of upstreams are, and how they are used. */
+/** Reports the limits of upstreams, and how they are used. */
 export function reportUpstreams(into: ReportBuilder, limits: readonly UpstreamFigures[]): void {
   for (const { upstream, address, limit, inFlight, waiting } of limits) {
     const labels = labelsOf({ upstream, address })

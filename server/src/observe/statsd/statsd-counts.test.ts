@@ -5,7 +5,7 @@ import { datagramsOf } from './statsd-sender.ts'
 const PLAIN = { isDog: false, tags: {} }
 
 describe('StatsdCounts', () => {
-  it('tells how much counts have grown, over all processes', () => {
+  it('reports how much counts have grown, over all processes', () => {
     const counts = new StatsdCounts()
     const grown = (...all: [process: string, a: number][]) =>
       Object.fromEntries(counts.grown(all.map(([process, a]) => ({ process, counts: { a } }))))
@@ -19,7 +19,7 @@ describe('StatsdCounts', () => {
 })
 
 describe('linesOf', () => {
-  it('spells counts as StatsD reads them', () => {
+  it('formats counts as StatsD reads them', () => {
     expect(linesOf([['ratelimit.a', 3]], PLAIN)).toEqual(['ratelimit.a:3|c\n'])
   })
 

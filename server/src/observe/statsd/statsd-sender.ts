@@ -11,12 +11,12 @@ export interface StatsdPlace {
 const DATAGRAM_BYTES = 1_400
 const CONNECT_MS = 1_000
 
-/** sendLines sends lines to StatsD, over TCP or, to DogStatsD, over UDP. It rejects when nobody is there to take them. */
+/** Sends lines to StatsD, over TCP or, to DogStatsD, over UDP. Rejects when nothing accepts them. */
 export function sendLines(lines: readonly string[], place: StatsdPlace): Promise<void> {
   return place.isDog ? sendDatagrams(datagramsOf(lines), place) : sendStream(lines.join(''), place)
 }
 
-/** sendStream sends a text on a connection of its own: one every few seconds, and none that lies idle and breaks. */
+/** Sends a text on a new connection: one every few seconds, and none that lies idle and breaks. */
 function sendStream(text: string, { host, port }: StatsdPlace): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
@@ -50,7 +50,7 @@ function sendDatagrams(datagrams: readonly string[], { host, port }: StatsdPlace
   })
 }
 
-/** datagramsOf joins lines as far as a datagram takes them. A line that is longer than that has one of its own. */
+/** Joins lines as far as a datagram takes them. A longer line has a separate one. */
 export function datagramsOf(lines: readonly string[]): string[] {
   const datagrams: string[] = []
   let text = ''

@@ -155,7 +155,7 @@ describe('fetchRules', () => {
     expect((await asked(server))?.text).toHaveLength(MAX_BYTES)
   })
 
-  it('waits no longer than it was told, for a head or for a body', async () => {
+  it('waits no longer than its timeout, for a head or for a body', async () => {
     const server = await startRulesServer(() => {})
     expect(await faultOf(server, { timeoutMs: 100 })).toBe('SourceFault: no complete answer within 100 ms')
     server.answer((_, response) => {

@@ -13,10 +13,10 @@ const MAX_REDIRECTS = 3
 const MAX_RETRY_AFTER_MS = 3_600_000
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-/** A RulesRequest asks an address for rules. */
+/** Asks an address for rules. */
 export interface RulesRequest {
   readonly url: URL
-  /** What is known already: nothing is sent again that has not changed. */
+  /** The known version: unchanged rules are not sent again. */
   readonly known?: Validators | undefined
   readonly token?: string | undefined
   readonly secureContext?: SecureContext | undefined
@@ -31,10 +31,10 @@ export interface Validators {
   readonly lastModified: string | undefined
 }
 
-/** A RulesAnswer is what is at an address; undefined: what was known already. */
+/** What is at an address; undefined: what was known already. */
 export type RulesAnswer = (Validators & { readonly text: string }) | undefined
 
-/** fetchRules asks an address once. It throws a SourceFault: what comes back is whole, or nothing. */
+/** Asks an address once. It throws a SourceFault: what comes back is whole, or nothing. */
 export async function fetchRules(request: RulesRequest): Promise<RulesAnswer> {
   const deadline = AbortSignal.timeout(request.timeoutMs)
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal])
@@ -61,7 +61,7 @@ async function follow(request: RulesRequest, signal: AbortSignal): Promise<Rules
   }
 }
 
-/** targetOf is where a redirect leads: never out of TLS, where anybody on the way could answer. */
+/** Returns where a redirect leads: never out of TLS, where the answer could be forged on the way. */
 function targetOf({ headers: { location = '' } }: IncomingMessage, from: URL): URL {
   const to = tryUrl(location, from)
   if (to === undefined || (to.protocol !== 'http:' && to.protocol !== 'https:')) {
@@ -94,7 +94,7 @@ function ask(url: URL, request: RulesRequest, signal: AbortSignal): Promise<Inco
   })
 }
 
-/** fieldsOf are the fields of a request. Who we are is shown to the address that was named, not to where it leads. */
+/** Returns the fields of a request. Who we are is shown to the address that was named, not to where it leads. */
 function fieldsOf(url: URL, { url: first, known, token }: RulesRequest): OutgoingHttpHeaders {
   const mayKnow = url.origin === first.origin && (url.protocol === 'https:' || isLoopback(url.hostname))
   return {
@@ -134,7 +134,7 @@ async function read(response: IncomingMessage, { known }: RulesRequest): Promise
   if (statusCode !== 200) throw new SourceFault(`answered ${statusCode}`, retryAfterOf(headers['retry-after']))
   const encoding = headers['content-encoding'] ?? 'identity'
   if (encoding !== 'gzip' && encoding !== 'identity') throw new SourceFault('an encoding that was not requested')
-  // Of a body that ends with the connection, nobody can tell whether it is whole; half a rule file may be a right one.
+  // A body that ends with the connection may be incomplete, and half a rule file may be a valid one.
   if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined && encoding !== 'gzip') {
     throw new SourceFault('an answer without a length')
   }
@@ -148,7 +148,7 @@ function unzipped(response: IncomingMessage): Readable {
   return response.pipe(gunzip)
 }
 
-/** bounded reads a body, as far as a rule file goes. */
+/** Reads a body, as far as a rule file goes. */
 async function bounded(body: Readable, response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
@@ -169,12 +169,12 @@ function textOf(bytes: Buffer): string {
   }
 }
 
-/** retryAfterOf reads seconds. A date would need a clock that agrees. */
+/** Reads seconds. A date would need a clock that agrees. */
 function retryAfterOf(value: string | undefined): number {
   return /^\d{1,6}$/.test(value ?? '') ? Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS) : 0
 }
 
-/** reasonOf says what happened by its code: messages may repeat what was sent. */
+/** Returns what happened by its code: messages may repeat what was sent. */
 function reasonOf(error: unknown): string {
   const { code, name } = error as NodeJS.ErrnoException
   return code ?? name

@@ -5,7 +5,7 @@ import { createServer as createTlsServer, type ServerOptions } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** A RulesServer is an HTTP server on loopback that answers as a test has it answer. It ends with the test. */
+/** An HTTP server on loopback that answers as a test has it answer. It ends with the test. */
 export interface RulesServer {
   readonly url: URL
   /** What it was asked, the newest last. */
@@ -14,7 +14,7 @@ export interface RulesServer {
   answer(listener: RequestListener): void
 }
 
-/** startRulesServer starts one, with TLS where there are options for that. */
+/** Starts one, with TLS where there are options for that. */
 export async function startRulesServer(listener: RequestListener, tls?: ServerOptions): Promise<RulesServer> {
   let current = listener
   const requests: IncomingMessage[] = []
@@ -39,7 +39,7 @@ export async function startRulesServer(listener: RequestListener, tls?: ServerOp
   }
 }
 
-/** text answers with a text, and with 304 to those who know it. */
+/** Answers with a text, and with 304 to those who know it. */
 export function text(body: string, etag = `"${createHash('sha256').update(body).digest('hex')}"`): RequestListener {
   return (request, response) => {
     if (request.headers['if-none-match'] === etag) {
@@ -50,7 +50,7 @@ export function text(body: string, etag = `"${createHash('sha256').update(body).
   }
 }
 
-/** status answers with a status and nothing else. */
+/** Answers with a status and nothing else. */
 export function status(code: number, headers: Record<string, string> = {}): RequestListener {
   return (_, response: ServerResponse) => {
     response.writeHead(code, headers).end()

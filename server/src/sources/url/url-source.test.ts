@@ -14,7 +14,7 @@ interface Followed {
   readonly live: LiveRules
   readonly source: UrlSource
   readonly clock: ManualSchedule
-  readonly told: string[]
+  readonly received: string[]
   readonly refused: string[]
   /** look has the source ask, and resolves when it has. */
   look(): Promise<void>
@@ -22,7 +22,7 @@ interface Followed {
 }
 
 function follow(server: Pick<RulesServer, 'url'>, options: Partial<UrlSourceOptions> = {}): Followed {
-  const told: string[] = []
+  const received: string[] = []
   const refused: string[] = []
   const clock = new ManualSchedule()
   const live = new LiveRules({}, { refused: ({ message }) => refused.push(message) })
@@ -35,10 +35,10 @@ function follow(server: Pick<RulesServer, 'url'>, options: Partial<UrlSourceOpti
     random: () => 0.5,
     check: (inputs) => void loadRules(inputs),
     events: {
-      away: (_, reason) => told.push(`away: ${reason}`),
-      back: () => told.push('back'),
-      kept: (_, atMs, reason) => told.push(`kept ${atMs}: ${reason.split(':')[0]}`),
-      empty: (_, reason) => told.push(`empty: ${reason.split(':')[0]}`),
+      away: (_, reason) => received.push(`away: ${reason}`),
+      back: () => received.push('back'),
+      kept: (_, atMs, reason) => received.push(`kept ${atMs}: ${reason.split(':')[0]}`),
+      empty: (_, reason) => received.push(`empty: ${reason.split(':')[0]}`),
     },
     ...options,
   })
@@ -48,7 +48,7 @@ function follow(server: Pick<RulesServer, 'url'>, options: Partial<UrlSourceOpti
     await until('it has asked', () => clock.pausesMs.length === 1)
   }
   const domains = (): string[] => [...live.current().domains.keys()].sort()
-  return { live, source, clock, told, refused, look, domains }
+  return { live, source, clock, received, refused, look, domains }
 }
 
 describe('UrlSource', () => {
@@ -65,7 +65,7 @@ describe('UrlSource', () => {
     expect(live.counts).toEqual({ loads: 2, refusals: 0 })
   })
 
-  it('reads at once when it is asked to', async () => {
+  it('reads immediately when it is asked to', async () => {
     const server = await startRulesServer(text(ruleText(5, 'a')))
     const { live, source, domains } = follow(server)
     await live.follow([source])
@@ -83,9 +83,9 @@ describe('UrlSource', () => {
     expect(domains()).toEqual(['a', 'b', 'c'])
   })
 
-  it('leaves the last good rules in force while the address is away, and tells so once', async () => {
+  it('leaves the last good rules in force while the address is unavailable, and reports that once', async () => {
     const server = await startRulesServer(text(ruleText(5, 'a')))
-    const { live, source, domains, look, told } = follow(server)
+    const { live, source, domains, look, received } = follow(server)
     await live.follow([source])
     server.answer(status(503))
     await look()
@@ -94,7 +94,7 @@ describe('UrlSource', () => {
     expect(source.figures()).toMatchObject({ failures: 2 })
     server.answer(text(ruleText(5, 'a')))
     await look()
-    expect(told).toEqual(['away: answered 503', 'back'])
+    expect(received).toEqual(['away: answered 503', 'back'])
     expect(live.counts).toEqual({ loads: 1, refusals: 0 })
   })
 
@@ -180,7 +180,7 @@ describe('UrlSource', () => {
   })
 
   describe('at the start', () => {
-    it('refuses an address that is away, and one that says what is wrong', async () => {
+    it('refuses an address that is unavailable, and one that says what is wrong', async () => {
       const away = follow({ url: new URL('http://127.0.0.1:1/rules.yaml') })
       expect(await away.live.follow([away.source])).toBe(false)
       expect(away.refused).toEqual([
@@ -196,10 +196,10 @@ describe('UrlSource', () => {
       ['wrong', text('domain: ['), 'RULE_SYNTAX'],
     ])('goes on without rules where it may and they are %s', async (_, listener, code) => {
       const server = await startRulesServer(listener)
-      const { live, source, domains, look, told } = follow(server, { startsEmpty: true })
+      const { live, source, domains, look, received } = follow(server, { startsEmpty: true })
       expect(await live.follow([source])).toBe(true)
       expect(domains()).toEqual([])
-      expect(told).toContain(`empty: ${code}`)
+      expect(received).toContain(`empty: ${code}`)
       server.answer(text(ruleText(5, 'a')))
       await look()
       expect(domains()).toEqual(['a'])
@@ -217,10 +217,10 @@ describe('UrlSource', () => {
       await until('they are kept', () => kept.read('the address'))
       first.live.stop()
       server.answer(listener)
-      const { live, source, domains, look, told, refused } = follow(server, { kept })
+      const { live, source, domains, look, received, refused } = follow(server, { kept })
       expect(await live.follow([source])).toBe(true)
       expect(domains()).toEqual(['a'])
-      expect(told.filter((line) => line.startsWith('kept'))).toEqual([
+      expect(received.filter((line) => line.startsWith('kept'))).toEqual([
         `kept ${kept.read('the address')?.atMs}: ${code}`,
       ])
       await look()

@@ -14,7 +14,9 @@ export interface UrlSourceOptions extends StartOptions {
   readonly url: URL
   readonly pollMs: number
   readonly timeoutMs: number
-  /** token returns what to show to the server, read anew each time. It may throw a SourceFault, and so may secureContext. */
+  /**
+   * Returns the token for the server, read before each request. It may throw a SourceFault, and so may secureContext.
+   */
   token?(): string | undefined
   secureContext?(): SecureContext | undefined
   readonly schedule?: Schedule
@@ -23,8 +25,8 @@ export interface UrlSourceOptions extends StartOptions {
 }
 
 /**
- * A UrlSource delivers the rules at an address, and asks again and again whether they have changed. While the address is
- * away, or says what is wrong, the last good rules stay in force.
+ * Delivers the rules at an address, and asks again and again whether they have changed. While the address is away, or
+ * says what is wrong, the last good rules stay in force.
  */
 export class UrlSource implements RemoteSource {
   readonly name: string
@@ -73,7 +75,7 @@ export class UrlSource implements RemoteSource {
     this.#cancel?.()
   }
 
-  /** #first is what a start goes by. */
+  /** Returns what a start goes by. */
   async #first(): Promise<readonly RuleText[] | RulesError> {
     const answer = await this.#ask().catch(asFault)
     const found = answer instanceof SourceFault ? awayError(this.name, answer) : [this.#inputOf(answer?.text ?? '')]
@@ -84,7 +86,7 @@ export class UrlSource implements RemoteSource {
     else if (problem !== undefined) this.#health.refused()
     else this.#known = answer
     if (problem === undefined || fallback === undefined) return found
-    fallback.tell(problem)
+    fallback.log(problem)
     return fallback.inputs
   }
 
@@ -102,7 +104,7 @@ export class UrlSource implements RemoteSource {
     return fetchRules({ url, timeoutMs, signal: this.#stopping.signal, known: this.#known, token, secureContext })
   }
 
-  /** #look asks the address, and puts into force what it says. `isAsked`: somebody waits for the answer. */
+  /** Fetches the address, and puts its rules in force. `isAsked`: a caller waits for the answer. */
   async #look(isAsked: boolean): Promise<boolean> {
     const answer = await this.#ask().catch(asFault)
     if (this.#stopping.signal.aborted) return false
@@ -121,7 +123,7 @@ export class UrlSource implements RemoteSource {
     }
   }
 
-  /** #take applies what is new, and what was refused: what stood in its way may be gone. */
+  /** Applies what is new, and what was refused: what stood in its way may be gone. */
   async #take(answer: RulesAnswer): Promise<boolean> {
     if (answer !== undefined) {
       this.#known = answer
@@ -138,7 +140,7 @@ export class UrlSource implements RemoteSource {
     return this.#isInForce
   }
 
-  /** #keep notes that the address says what is in force. */
+  /** Notes that the address says what is in force. */
   #keep(): void {
     this.#health.current()
     if (this.#isKept) return
@@ -147,7 +149,7 @@ export class UrlSource implements RemoteSource {
     void this.#options.kept?.write(this.name, { atMs: Date.now(), body })
   }
 
-  /** #again asks later. Nodes that started together do not ask together: a pause is up to a tenth shorter or longer. */
+  /** Asks later. Nodes that started together do not ask together: a pause is up to a tenth shorter or longer. */
   #again(): void {
     if (this.#stopping.signal.aborted) return
     const { pollMs, schedule = after, random = Math.random } = this.#options
@@ -163,7 +165,7 @@ export class UrlSource implements RemoteSource {
   }
 }
 
-/** asFault returns why an address could not be read. */
+/** Returns why an address could not be read. */
 function asFault(error: unknown): SourceFault {
   return error instanceof SourceFault ? error : new SourceFault(String(error))
 }

@@ -28,17 +28,17 @@ export interface AdsTls {
   readonly serverName: string | undefined
 }
 
-/** AdsEvents is who hears of a stream. */
+/** Events of a stream. */
 export interface AdsEvents {
-  /** opened is told when the connection is there. A control plane without rules says nothing from then on. */
+  /** The connection is open. A control plane without rules sends nothing from then on. */
   opened(): void
-  /** message takes one message after the other: nothing more is read until it resolves. */
+  /** Takes one message after the other: nothing more is read until it resolves. */
   message(message: Buffer): Promise<void>
-  /** ended is told once, and then nothing else is. `isPolite`: the server asks to connect anew, and nothing is wrong. */
+  /** Called once, as the last event. `isPolite`: the server asks to reconnect, and nothing is wrong. */
   ended(reason: string, isPolite: boolean): void
 }
 
-/** An AdsStream is one call of the aggregated discovery service, on a connection of its own. */
+/** One call of the aggregated discovery service, on a separate connection. */
 export class AdsStream {
   readonly #options: AdsOptions
   readonly #events: AdsEvents
@@ -58,7 +58,7 @@ export class AdsStream {
     this.#expect('no connection')
     this.#session.on('error', (error) => this.#end(reasonOf(error)))
     this.#session.on('close', () => this.#end('the connection was closed'))
-    this.#session.on('goaway', (code) => this.#end(`the server asked to connect anew (${code})`, code === 0))
+    this.#session.on('goaway', (code) => this.#end(`the server asked to reconnect (${code})`, code === 0))
     this.#session.on('connect', (_, socket) => this.#opened(socket))
     this.#stream = this.#session.request(
       {
@@ -74,7 +74,7 @@ export class AdsStream {
     this.#listen(this.#stream)
   }
 
-  /** send sends a message. On a stream that has ended it is lost. */
+  /** Sends a message. On a stream that has ended it is lost. */
   send(message: Uint8Array): void {
     if (this.#isEnded) return
     const head = Buffer.alloc(5)
@@ -82,7 +82,7 @@ export class AdsStream {
     this.#stream.write(Buffer.concat([head, message]))
   }
 
-  /** close ends it. Nobody is told. */
+  /** Ends it without an event. */
   close(): void {
     this.#isEnded = true
     clearTimeout(this.#deadline)
@@ -110,7 +110,7 @@ export class AdsStream {
     this.#events.opened()
   }
 
-  /** #take hands over what is whole, one by one. */
+  /** Hands over what is whole, one by one. */
   async #take(): Promise<void> {
     if (this.#isTaking) return
     this.#isTaking = true
@@ -135,7 +135,7 @@ export class AdsStream {
     return this.#isEnded ? undefined : this.#assembler.next()
   }
 
-  /** #expect ends the stream unless something happens in time. */
+  /** Ends the stream unless something happens in time. */
   #expect(missing: string): void {
     const { timeoutMs } = this.#options
     this.#deadline = setTimeout(() => this.#end(`${missing} within ${timeoutMs} ms`), timeoutMs)
@@ -160,7 +160,7 @@ function dial({ host, port, tls, maxMessageBytes }: AdsOptions): ClientHttp2Sess
   })
 }
 
-/** statusOf says how a call ended. The text is a stranger's. */
+/** Returns how a call ended. The text is a stranger's. */
 function statusOf(headers: IncomingHttpHeaders): string {
   const text = String(headers['grpc-message'] ?? '')
   const shown = decoded(text).replace(/[^\x20-\x7e]/g, ' ')
@@ -175,7 +175,7 @@ function decoded(text: string): string {
   }
 }
 
-/** reasonOf says what happened by its code, where there is one. What ends a connection ends its streams, which tell first. */
+/** Returns the error code, if there is one. What ends a connection ends its streams, which report it first. */
 function reasonOf(error: Error): string {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_HTTP2_STREAM_CANCEL' && error.cause instanceof Error) return reasonOf(error.cause)

@@ -26,7 +26,7 @@ describe('a DiscoveryRequest', () => {
     })
   })
 
-  it('tells which version was accepted, and what is wrong with another', () => {
+  it('reports which version was accepted, and what is wrong with another', () => {
     const node = { id: 'ä', metadata: {} }
     expect(REQUEST.decode(encodeRequest({ node, version: '7', nonce: 'n', error: 'wrong' }))).toEqual({
       version_info: '7',

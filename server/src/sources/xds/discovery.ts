@@ -2,16 +2,16 @@ import { MalformedMessage, ProtoReader } from '../../protobuf/reader.ts'
 import { bytesField, join, messageField, type ProtoField, textField } from '../../protobuf/writer.ts'
 import { readText } from './texts.ts'
 
-/** TYPE_URL names what is asked for: rate limits, one message for each domain. */
+/** Names what is asked for: rate limits, one message for each domain. */
 export const TYPE_URL = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig'
 
-/** An XdsNode is what a client says of itself. */
+/** What a client says of itself. */
 export interface XdsNode {
   readonly id: string
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** A DiscoveryRequest asks for resources, and tells what became of those that came: it accepts them, or says what is wrong. */
+/** Asks for resources, and reports on those that came: accepts them, or says what is wrong. */
 export interface DiscoveryRequest {
   readonly node: XdsNode
   /** The version that was accepted last on this stream. */
@@ -24,7 +24,7 @@ export interface DiscoveryRequest {
 /** google.rpc.Code INVALID_ARGUMENT. */
 const INVALID_ARGUMENT = Uint8Array.of(0x08, 3)
 
-/** encodeRequest spells an envoy.service.discovery.v3.DiscoveryRequest. */
+/** Encodes an envoy.service.discovery.v3.DiscoveryRequest. */
 export function encodeRequest({ node, version = '', nonce = '', error }: DiscoveryRequest): Uint8Array {
   return join([
     textField(1, version),
@@ -35,16 +35,16 @@ export function encodeRequest({ node, version = '', nonce = '', error }: Discove
   ])
 }
 
-/** structField spells a google.protobuf.Struct of texts. */
+/** Encodes a google.protobuf.Struct of texts. */
 function structField(number: number, texts: Readonly<Record<string, string>>): ProtoField[] {
   const entries = Object.entries(texts)
   if (entries.length === 0) return []
   // An empty text is a value, too.
-  const spelled = (text: string): ProtoField => messageField(2, bytesField(3, Buffer.from(text)))
-  return [messageField(number, ...entries.map(([key, text]) => messageField(1, textField(1, key), spelled(text))))]
+  const structValue = (text: string): ProtoField => messageField(2, bytesField(3, Buffer.from(text)))
+  return [messageField(number, ...entries.map(([key, text]) => messageField(1, textField(1, key), structValue(text))))]
 }
 
-/** A DiscoveryResponse is all resources of a type, in a version. */
+/** All resources of a type, in a version. */
 export interface DiscoveryResponse {
   readonly version: string
   readonly nonce: string
@@ -52,7 +52,7 @@ export interface DiscoveryResponse {
   readonly resources: readonly Resource[]
 }
 
-/** A Resource is a google.protobuf.Any: a message of a type. */
+/** A google.protobuf.Any: a message of a type. */
 export interface Resource {
   readonly typeUrl: string
   readonly value: Uint8Array
@@ -61,7 +61,7 @@ export interface Resource {
 /** More resources than this are no set of domains. */
 const MAX_RESOURCES = 100_000
 
-/** decodeResponse reads an envoy.service.discovery.v3.DiscoveryResponse. It throws a MalformedMessage. */
+/** Reads an envoy.service.discovery.v3.DiscoveryResponse. It throws a MalformedMessage. */
 export function decodeResponse(bytes: Uint8Array): DiscoveryResponse {
   const reader = new ProtoReader()
   const end = bytes.length

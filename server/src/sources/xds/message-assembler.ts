@@ -4,8 +4,8 @@ import { SourceFault } from '../remote-source.ts'
 const HEAD = 5
 
 /**
- * MessageAssembler makes whole messages of what comes over a gRPC stream. It holds one message, in one piece of memory, however
- * small the pieces are in which it comes.
+ * Makes whole messages of what comes over a gRPC stream. It holds one message, in one piece of memory, however small
+ * the pieces are in which it comes.
  */
 export class MessageAssembler {
   readonly #maxBytes: number
@@ -29,7 +29,7 @@ export class MessageAssembler {
     if (chunk.length > 0) this.#chunks.push(chunk)
   }
 
-  /** next returns the next whole message, if there is one. It throws a SourceFault when that is too large or packed. */
+  /** Returns the next whole message, if there is one. It throws a SourceFault when that is too large or packed. */
   next(): Buffer | undefined {
     for (;;) {
       if (this.#body === undefined && this.#headBytes === HEAD) this.#begin()
@@ -56,7 +56,7 @@ export class MessageAssembler {
     return body
   }
 
-  /** #moved moves what there is into a buffer, as far as there is room, and returns how much that was. */
+  /** Moves what there is into a buffer, as far as there is room, and returns how much that was. */
   #moved(to: Buffer, at: number): number {
     const [chunk] = this.#chunks
     const moved = chunk.copy(to, at)

@@ -52,7 +52,7 @@ describe('MessageAssembler', () => {
 })
 
 describe('NackPace', () => {
-  it('refuses a version at once, and again later and later', () => {
+  it('refuses a version immediately, and again later and later', () => {
     const pace = new NackPace()
     expect(['a', 'a', 'a', 'a', 'a', 'a', 'a', 'b', 'b', 'a'].map((version) => pace.pauseMs(version))).toEqual([
       0, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000, 0, 1_000, 0,

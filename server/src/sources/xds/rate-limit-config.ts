@@ -1,9 +1,9 @@
 import { ProtoReader } from '../../protobuf/reader.ts'
-import { type Budget, type Place, spend } from './place.ts'
+import { type DecodeBudget, type DecodePosition, spend } from './decode-budget.ts'
 import { readStruct } from './struct.ts'
 import { readText } from './texts.ts'
 
-/** A RateLimitConfig is a resource: what it is called, and a rule file as plain values. */
+/** A resource: what it is called, and a rule file as plain values. */
 export interface RateLimitConfig {
   readonly name: string
   readonly value: { readonly domain: string; readonly descriptors: readonly object[] }
@@ -13,10 +13,10 @@ export interface RateLimitConfig {
 const UNIT_NAMES: readonly string[] = ['unknown', 'second', 'minute', 'hour', 'day', 'month', 'year', 'week']
 
 /**
- * decodeConfig reads a ratelimit.config.ratelimit.v3.RateLimitConfig, and returns it in the words of rule files. What the
- * rule language does not have is left as it is, for its check to name the place. It throws a MalformedMessage.
+ * Reads a ratelimit.config.ratelimit.v3.RateLimitConfig, and returns it in the words of rule files. What the rule
+ * language does not have is left as it is, for its check to name the place. It throws a MalformedMessage.
  */
-export function decodeConfig(bytes: Uint8Array, budget: Budget): RateLimitConfig {
+export function decodeConfig(bytes: Uint8Array, budget: DecodeBudget): RateLimitConfig {
   const reader = new ProtoReader()
   const end = bytes.length
   let [name, domain] = ['', '']
@@ -32,7 +32,7 @@ export function decodeConfig(bytes: Uint8Array, budget: Budget): RateLimitConfig
   return { name: name || domain, value: { domain, descriptors } }
 }
 
-function readDescriptor(reader: ProtoReader, end: number, place: Place): object {
+function readDescriptor(reader: ProtoReader, end: number, place: DecodePosition): object {
   const within = spend(place)
   const found: Record<string, unknown> = { key: '' }
   const below: object[] = []
@@ -52,12 +52,12 @@ function readDescriptor(reader: ProtoReader, end: number, place: Place): object 
   return found
 }
 
-/** set notes a value. On the wire, an empty text and a switch that is off are as if they were not there. */
+/** Notes a value. On the wire, an empty text and a switch that is off are as if they were not there. */
 function set(found: Record<string, unknown>, key: string, value: string | boolean): void {
   if (value) found[key] = value
 }
 
-function readPolicy(reader: ProtoReader, end: number, place: Place): object {
+function readPolicy(reader: ProtoReader, end: number, place: DecodePosition): object {
   let [unit, requests, isUnlimited] = [0, 0, false]
   const found: Record<string, unknown> = {}
   const replaces: object[] = []
@@ -72,13 +72,13 @@ function readPolicy(reader: ProtoReader, end: number, place: Place): object {
   }
   if (replaces.length > 0) found.replaces = replaces
   if (isUnlimited) found.unlimited = true
-  // A number has no absence on the wire. Beside `unlimited`, 0 says nothing.
+  // A number is never absent on the wire. With `unlimited`, 0 means nothing.
   if (!isUnlimited || unit !== 0) found.unit = UNIT_NAMES[unit] ?? String(unit)
   if (!isUnlimited || requests !== 0) found.requests_per_unit = requests
   return found
 }
 
-function readReplaces(reader: ProtoReader, end: number, place: Place): object {
+function readReplaces(reader: ProtoReader, end: number, place: DecodePosition): object {
   spend(place)
   let name = ''
   while (reader.at < end) {

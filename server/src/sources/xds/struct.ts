@@ -1,9 +1,9 @@
 import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
-import { type Place, spend } from './place.ts'
+import { type DecodePosition, spend } from './decode-budget.ts'
 import { readText } from './texts.ts'
 
-/** readStruct reads a google.protobuf.Struct. */
-export function readStruct(reader: ProtoReader, end: number, place: Place): object {
+/** Reads a google.protobuf.Struct. */
+export function readStruct(reader: ProtoReader, end: number, place: DecodePosition): object {
   const within = spend(place)
   const entries: [string, unknown][] = []
   while (reader.at < end) {
@@ -15,7 +15,7 @@ export function readStruct(reader: ProtoReader, end: number, place: Place): obje
   return Object.fromEntries(entries)
 }
 
-function readEntry(reader: ProtoReader, end: number, place: Place): [string, unknown] {
+function readEntry(reader: ProtoReader, end: number, place: DecodePosition): [string, unknown] {
   let [key, value]: [string, unknown] = ['', null]
   while (reader.at < end) {
     const tag = reader.tag(end)
@@ -26,8 +26,8 @@ function readEntry(reader: ProtoReader, end: number, place: Place): [string, unk
   return [key, value]
 }
 
-/** readValue reads a google.protobuf.Value: null, a number, a text, a switch, a struct or a list. */
-function readValue(reader: ProtoReader, end: number, place: Place): unknown {
+/** Reads a google.protobuf.Value: null, a number, a text, a switch, a struct or a list. */
+function readValue(reader: ProtoReader, end: number, place: DecodePosition): unknown {
   const within = spend(place)
   let value: unknown = null
   while (reader.at < end) {
@@ -49,7 +49,7 @@ function readDouble(reader: ProtoReader, end: number): number {
   return new DataView(bytes.buffer, bytes.byteOffset + at, 8).getFloat64(0, true)
 }
 
-function readList(reader: ProtoReader, end: number, place: Place): unknown[] {
+function readList(reader: ProtoReader, end: number, place: DecodePosition): unknown[] {
   const within = spend(place)
   const list: unknown[] = []
   while (reader.at < end) {

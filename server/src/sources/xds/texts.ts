@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 
-/** As long as a text may be that the reader makes anew, or has already. */
+/** The longest text that the reader decodes separately, or has already. */
 const MAX_SHORT = 64
 const SURROGATE = /[\ud800-\udfff]/
 
 /**
- * readText reads a text up to `end`. It is a text of its own: one that the reader cuts out of the whole message would keep
- * that in memory for as long as the rules are in force.
+ * Reads a text up to `end` as a separate string: one that the reader cuts out of the whole message would keep that in
+ * memory for as long as the rules are in force.
  */
 export function readText(reader: ProtoReader, end: number): string {
   const { bytes, at } = reader

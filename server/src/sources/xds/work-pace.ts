@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 const LEAST_MS = 100
-/** At most a fifth of the time is spent on what somebody sends. */
+/** At most a fifth of the time is spent on what one peer sends. */
 const SHARE = 4
 
 type Rest = (ms: number, signal: AbortSignal) => Promise<unknown>
 
 const pauseFor: Rest = (ms, signal) => pause(ms, undefined, { signal })
 
-/** WorkPace bounds what somebody can have us do by sending as fast as possible: work is followed by rest. */
+/** Bounds the work that a peer can cause by sending as fast as possible: work is followed by rest. */
 export class WorkPace {
   #restUntilMs = 0
 

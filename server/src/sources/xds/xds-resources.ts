@@ -3,17 +3,17 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleObject } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import { MalformedMessage } from '../../protobuf/reader.ts'
+import type { DecodeBudget } from './decode-budget.ts'
 import { type DiscoveryResponse, decodeResponse, type Resource, TYPE_URL } from './discovery.ts'
-import type { Budget } from './place.ts'
 import { decodeConfig } from './rate-limit-config.ts'
 
-/** Descriptors and values of all resources together: 100,000 rules have about so many. */
+/** Descriptors and values of all resources together: 100,000 rules have about this many. */
 const MAX_PARTS = 500_000
 const MAX_NAME = 200
 /** How long resources are read before others have their turn. */
 const MAX_TURN_MS = 1
 
-/** An Answer is a response whose resources were read, or what is wrong with them. */
+/** A response whose resources were read, or what is wrong with them. */
 export interface Answer extends Pick<DiscoveryResponse, 'version' | 'nonce'> {
   readonly inputs: readonly RuleObject[] | RulesError
 }
@@ -24,8 +24,8 @@ interface Read {
 }
 
 /**
- * XdsResources reads responses. A resource that did not change is the same input as before, so that rules that are in force
- * are known to be.
+ * Reads responses. A resource that did not change is the same input as before, so that rules that are in force are
+ * known to be.
  */
 export class XdsResources {
   readonly #source: string
@@ -36,8 +36,8 @@ export class XdsResources {
   }
 
   /**
-   * answerOf reads a response, with turns for others between resources. It is undefined where that is about something else,
-   * and rejects with a MalformedMessage.
+   * Reads a response, with turns for others between resources. It is undefined where that is about something else, and
+   * rejects with a MalformedMessage.
    */
   async answerOf(message: Buffer): Promise<Answer | undefined> {
     const { version, nonce, typeUrl, resources } = decodeResponse(message)
@@ -65,7 +65,7 @@ export class XdsResources {
     return read.map(({ input }) => input).sort((a, b) => (a.file < b.file ? -1 : 1))
   }
 
-  #readOf({ typeUrl, value }: Resource, budget: Budget): Read {
+  #readOf({ typeUrl, value }: Resource, budget: DecodeBudget): Read {
     if (typeUrl !== TYPE_URL) throw new MalformedMessage('it is not a RateLimitConfig')
     const { name, value: rules } = decodeConfig(value, budget)
     const file = `${this.#source}, resource ${JSON.stringify(name.slice(0, MAX_NAME))}`

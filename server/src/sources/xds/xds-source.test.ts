@@ -18,7 +18,7 @@ interface Followed {
   readonly live: LiveRules
   readonly source: XdsSource
   readonly clock: ManualSchedule
-  readonly told: string[]
+  readonly received: string[]
   readonly refused: string[]
   domains(): string[]
   /** follow starts it, as a service does. */
@@ -27,7 +27,7 @@ interface Followed {
 
 /** followed makes a source whose pauses pass when the test says so. */
 function followed({ port }: { readonly port: number }, options: Partial<XdsSourceOptions> = {}): Followed {
-  const [told, refused]: [string[], string[]] = [[], []]
+  const [received, refused]: [string[], string[]] = [[], []]
   const clock = new ManualSchedule()
   const live = new LiveRules({}, { refused: ({ message }) => refused.push(message) })
   const source = new XdsSource({
@@ -52,11 +52,11 @@ function followed({ port }: { readonly port: number }, options: Partial<XdsSourc
       }
     },
     events: {
-      away: (_, reason) => told.push(`away: ${reason}`),
-      back: () => told.push('back'),
-      waiting: (_, reason) => told.push(`waiting: ${reason.split(':')[0]}`),
-      kept: (_, __, reason) => told.push(`kept: ${reason.split(':')[0]}`),
-      empty: (_, reason) => told.push(`empty: ${reason.split(':')[0]}`),
+      away: (_, reason) => received.push(`away: ${reason}`),
+      back: () => received.push('back'),
+      waiting: (_, reason) => received.push(`waiting: ${reason.split(':')[0]}`),
+      kept: (_, __, reason) => received.push(`kept: ${reason.split(':')[0]}`),
+      empty: (_, reason) => received.push(`empty: ${reason.split(':')[0]}`),
     },
     ...options,
   })
@@ -67,7 +67,7 @@ function followed({ port }: { readonly port: number }, options: Partial<XdsSourc
     return isGood
   }
   const domains = (): string[] => [...live.current().domains.keys()].sort()
-  return { live, source, clock, told, refused, domains, follow }
+  return { live, source, clock, received, refused, domains, follow }
 }
 
 /** planeWith starts a control plane that has rules in a version. */
@@ -106,7 +106,7 @@ describe('XdsSource', () => {
     await until('that is accepted', () => plane.acks.at(-1)?.version_info === '2')
   })
 
-  it('refuses rules that are wrong, once at once and then later and later, and takes those that are right', async () => {
+  it('refuses rules that are wrong, once immediately and then later and later, and takes those that are right', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, domains, clock, refused, source } = followed(plane)
     await follow()
@@ -169,13 +169,13 @@ describe('XdsSource', () => {
 
   it('asks a control plane that was restarted for all there is, though it counts from 1 again', async () => {
     const plane = await planeWith('1', domainOf('a'))
-    const { follow, domains, clock, told } = followed(plane)
+    const { follow, domains, clock, received } = followed(plane)
     await follow()
     plane.set(NODE, '2', [domainOf('b')])
     await until('others are in force', () => domains().join() === 'b')
     await until('they are accepted', () => plane.acks.length === 2)
     plane.stop()
-    await until('it is told of', () => told.length > 0)
+    await until('it is told of', () => received.length > 0)
     const other = await ControlPlane.start({ port: plane.port })
     other.set(NODE, '2', [domainOf('c')])
     expect(domains()).toEqual(['b'])
@@ -183,10 +183,10 @@ describe('XdsSource', () => {
     await until('others are in force', () => domains().join() === 'c')
     expect(other.requests[0].version_info ?? '').toBe('')
     expect(other.requests[0].response_nonce ?? '').toBe('')
-    expect(told.at(-1)).toBe('back')
+    expect(received.at(-1)).toBe('back')
   })
 
-  it('loads nothing again that it has, when it has connected anew', async () => {
+  it('loads nothing again that it has, when it has reconnected', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, live, clock, source } = followed(plane)
     await follow()
@@ -204,7 +204,7 @@ describe('XdsSource', () => {
       [1, 1],
       [0, 0.5],
     ]) {
-      const { follow, clock, live, told } = followed(
+      const { follow, clock, live, received } = followed(
         { port: 1 },
         { random: () => random, maxBackoffMs: 5_000, timeoutMs: 60_000 },
       )
@@ -215,34 +215,34 @@ describe('XdsSource', () => {
         clock.pass()
         await until('it has tried', () => clock.pausesMs.length === others - 1 || clock.pausesMs.length === 1)
       }
-      expect(new Set(told)).toEqual(new Set(['away: ECONNREFUSED', 'waiting: ECONNREFUSED']))
+      expect(new Set(received)).toEqual(new Set(['away: ECONNREFUSED', 'waiting: ECONNREFUSED']))
       live.stop()
       expect(await following).toBe(false)
     }
   })
 
-  it('connects anew at once where a server of some age asks for it, and counts no failure', async () => {
+  it('reconnects immediately where a server of some age asks for it, and counts no failure', async () => {
     const plane = await planeWith('1', domainOf('a'))
-    const { follow, source, told } = followed(plane)
+    const { follow, source, received } = followed(plane)
     await follow()
     await until('it is accepted', () => plane.acks.length === 1)
     plane.leave()
     await until('it has called again', () => plane.calls.length === 2)
     await until('it is accepted again', () => plane.acks.length === 2)
     expect(source.figures().failures).toBe(0)
-    expect(told).toEqual([])
+    expect(received).toEqual([])
   })
 
-  it.each([1, 2, 5, 7, 12, 13, 14, 16])('connects anew when a call ends with status %i', async (code) => {
+  it.each([1, 2, 5, 7, 12, 13, 14, 16])('reconnects when a call ends with status %i', async (code) => {
     const plane = await planeWith('1', domainOf('a'))
-    const { follow, clock, told } = followed(plane)
+    const { follow, clock, received } = followed(plane)
     await follow()
     plane.end(code, 'why not')
     await until('it waits', () => clock.pausesMs.length > 0)
-    expect(told).toEqual([`away: status ${code}: why not`])
+    expect(received).toEqual([`away: status ${code}: why not`])
   })
 
-  it('connects at once when somebody asks for it', async () => {
+  it('connects immediately when a caller asks for it', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, clock, live } = followed(plane)
     await follow()
@@ -253,7 +253,7 @@ describe('XdsSource', () => {
     expect(clock.pausesMs).toEqual([])
   })
 
-  it('sends the headers that it was told', async () => {
+  it('sends the configured headers', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow } = followed(plane, { headers: { 'x-tenant': 't', authorization: 'Bearer x' } })
     await follow()
@@ -278,14 +278,14 @@ describe('XdsSource', () => {
   })
 
   describe('at the start', () => {
-    it('waits for a control plane that is silent, and tells people so', async () => {
+    it('waits for a control plane that is silent, and reports that', async () => {
       const plane = await ControlPlane.start()
-      const { follow, clock, told, domains, source } = followed(plane)
+      const { follow, clock, received, domains, source } = followed(plane)
       const following = follow()
       await until('it has asked', () => plane.requests.length === 1)
       expect(clock.pausesMs).toEqual([10_000])
       clock.pass()
-      expect(told).toEqual(['waiting: nothing was sent yet'])
+      expect(received).toEqual(['waiting: nothing was sent yet'])
       // Nothing is in force, and nothing was sent: that is current.
       expect(source.figures().ageMs).toBe(0)
       plane.set(NODE, '1', [domainOf('a')])
@@ -295,10 +295,10 @@ describe('XdsSource', () => {
 
     it('waits for better rules where the first are wrong', async () => {
       const plane = await planeWith('1', WRONG)
-      const { follow, told, domains, clock } = followed(plane)
+      const { follow, received, domains, clock } = followed(plane)
       const following = follow()
       await until('they are refused', () => plane.nacks.length === 1)
-      expect(told).toContain('waiting: RULE_INVALID')
+      expect(received).toContain('waiting: RULE_INVALID')
       plane.set(NODE, '2', [domainOf('a')])
       await until('the next refusal waits', () => clock.pausesMs.includes(1_000))
       clock.pass()
@@ -317,13 +317,13 @@ describe('XdsSource', () => {
 
     it('goes on without rules after two seconds of silence, where it may', async () => {
       const plane = await ControlPlane.start()
-      const { follow, clock, told, domains } = followed(plane, { startsEmpty: true })
+      const { follow, clock, received, domains } = followed(plane, { startsEmpty: true })
       const following = follow()
       await until('it has asked', () => plane.requests.length === 1)
       expect(clock.pausesMs).toEqual([2_000])
       clock.pass()
       expect(await following).toBe(true)
-      expect(told).toEqual(['empty: RULES_AWAY'])
+      expect(received).toEqual(['empty: RULES_AWAY'])
       plane.set(NODE, '1', [domainOf('a')])
       await until('they are in force', () => domains().join() === 'a')
     })
@@ -340,7 +340,7 @@ describe('XdsSource', () => {
       first.live.stop()
       plane.stop()
       const later = today === undefined ? { port: 1 } : await planeWith('2', ...today)
-      const { follow, clock, told, domains } = followed(later, { kept })
+      const { follow, clock, received, domains } = followed(later, { kept })
       const following = follow()
       if (today === undefined) {
         await until('it waits to connect', () => clock.pausesMs.length === 2)
@@ -348,7 +348,7 @@ describe('XdsSource', () => {
       }
       expect(await following).toBe(true)
       expect(domains()).toEqual(['a'])
-      expect(told.at(-1)).toBe(today === undefined ? 'kept: RULES_AWAY' : 'kept: RULE_INVALID')
+      expect(received.at(-1)).toBe(today === undefined ? 'kept: RULES_AWAY' : 'kept: RULE_INVALID')
     })
   })
 })

@@ -13,7 +13,9 @@ import { NackPace } from './nack-pace.ts'
 import { WorkPace } from './work-pace.ts'
 import { type Answer, XdsResources } from './xds-resources.ts'
 
-/** How long a start that may go on without rules waits for them: a control plane that has some sends them at once. */
+/**
+ * How long a start that may continue without rules waits for them: a control plane sends existing rules immediately.
+ */
 const MAX_START_MS = 2_000
 const MAX_ERROR = 4_096
 
@@ -21,12 +23,12 @@ export interface XdsSourceOptions extends StartOptions, Omit<AdsOptions, 'tls'> 
   /** What people call it. */
   readonly name: string
   readonly node: XdsNode
-  /** tls reads the files for the next connection. It may throw a SourceFault. Undefined: no TLS. */
+  /** Reads the files for the next connection. It may throw a SourceFault. Undefined: no TLS. */
   tls?(): AdsTls
-  /** The first pause before it connects anew, and the longest. Pauses double, and half of each is chance. */
+  /** The first delay before it reconnects, and the longest. Delays double, and half of each is random. */
   readonly backoffMs: number
   readonly maxBackoffMs: number
-  /** explain says what is wrong with rules that were refused. */
+  /** Returns what is wrong with rules that were refused. */
   explain?(inputs: readonly RuleObject[]): Promise<string>
   readonly schedule?: Schedule
   /** From 0 to 1. */
@@ -34,8 +36,8 @@ export interface XdsSourceOptions extends StartOptions, Omit<AdsOptions, 'tls'> 
 }
 
 /**
- * An XdsSource delivers the rules that a control plane sends over the aggregated discovery service (state of the world), and
- * tells it whether they are in force. While it is away, silent or wrong, the last good rules stay in force.
+ * Delivers the rules that a control plane sends over the aggregated discovery service (state of the world), and reports
+ * to it whether they are in force. While it is unavailable, silent or wrong, the last good rules stay in force.
  */
 export class XdsSource implements RemoteSource {
   readonly name: string
@@ -73,7 +75,7 @@ export class XdsSource implements RemoteSource {
     return this.#health.figures()
   }
 
-  /** start resolves when there are rules to begin with. That may take for ever; stop ends the wait. */
+  /** Resolves when there are rules to begin with. That may take for ever; stop ends the wait. */
   async start(receiver: RuleReceiver): Promise<boolean> {
     this.#receiver = receiver
     this.#fallback = await fallbackOf(this.name, this.#options, (kept) => this.#restored(kept))
@@ -92,7 +94,7 @@ export class XdsSource implements RemoteSource {
     this.#isStarted = true
   }
 
-  /** readNow connects at once, where it is waiting to. There is nothing to read: the control plane sends by itself. */
+  /** Connects immediately if it is waiting to. There is nothing to read: the control plane pushes. */
   async readNow(): Promise<boolean> {
     if (this.#stopping.signal.aborted) return false
     if (this.#stream === undefined) this.#dial()
@@ -114,7 +116,7 @@ export class XdsSource implements RemoteSource {
     return inputs
   }
 
-  /** #wait has a start go on without rules after a while, where it may; where it may not, people are told. */
+  /** Lets a start continue without rules after a while, if allowed; otherwise reports that it waits. */
   #wait(): void {
     const { timeoutMs, startsEmpty } = this.#options
     const waitMs = startsEmpty ? Math.min(MAX_START_MS, timeoutMs) : timeoutMs
@@ -128,7 +130,7 @@ export class XdsSource implements RemoteSource {
   #fallBack(problem: RulesError): void {
     if (this.#begin === undefined) return
     const { inputs = [] } = this.#fallback ?? {}
-    this.#fallback?.tell(problem)
+    this.#fallback?.log(problem)
     if (inputs.length > 0) this.#inputs = inputs
     this.#begin(inputs)
   }
@@ -159,7 +161,7 @@ export class XdsSource implements RemoteSource {
     }
   }
 
-  /** #ended connects anew: at once where the control plane asked for it in passing, otherwise later and later. */
+  /** Reconnects: immediately if the control plane asked for it, otherwise with growing delays. */
   #ended(reason: string, isPolite: boolean): void {
     this.#stream = undefined
     this.#cancelNack?.()
@@ -177,12 +179,12 @@ export class XdsSource implements RemoteSource {
     this.#cancelDial = this.#schedule(() => this.#dial(), pauseMs)
   }
 
-  /** #send asks for all there is, or tells what became of an answer. Without one, neither version nor nonce is good. */
+  /** Requests all resources, or reports on an answer. Without one, neither version nor nonce is valid. */
   #send(about: { readonly nonce?: string; readonly error?: string } = {}): void {
     this.#stream?.send(encodeRequest({ node: this.#options.node, version: this.#version, ...about }))
   }
 
-  /** #hear takes a message. What is said about it goes to the stream that it came from, or to nobody. */
+  /** Handles a message. Its result goes to the stream that it came from, or nowhere. */
   async #hear(message: Buffer, stream: AdsStream): Promise<void> {
     const answer = this.#stream === stream ? await this.#read(message) : undefined
     if (answer === undefined || this.#stream !== stream) return
@@ -204,7 +206,7 @@ export class XdsSource implements RemoteSource {
     }
   }
 
-  /** #take puts rules into force, or returns what is wrong with them. */
+  /** Puts rules into force, or returns what is wrong with them. */
   async #take({ inputs }: Answer): Promise<string | undefined> {
     const receiver = this.#receiver as RuleReceiver
     const problem = inputs instanceof RulesError ? inputs : this.#problemAtStart(inputs)
@@ -230,7 +232,7 @@ export class XdsSource implements RemoteSource {
     }
   }
 
-  /** #problemAtStart looks at rules that are not compiled before all sources have theirs: wrong ones would end the start. */
+  /** Looks at rules that are not compiled before all sources have theirs: wrong ones would end the start. */
   #problemAtStart(inputs: readonly RuleObject[]): RulesError | undefined {
     return this.#isStarted ? undefined : problemOf(inputs, this.#options)
   }
@@ -249,7 +251,7 @@ export class XdsSource implements RemoteSource {
     void this.#options.kept?.write(this.name, { atMs: Date.now(), body: message })
   }
 
-  /** #nack tells what is wrong, at once where that is new. A newer answer is told of in its place. */
+  /** Reports what is wrong, immediately if it is new. A newer answer replaces it. */
   #nack({ version, nonce }: Answer, error: string): void {
     this.#health.connected(false)
     this.#health.refused()

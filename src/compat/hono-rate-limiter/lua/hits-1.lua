@@ -2,7 +2,7 @@
 -- KEYS[1] the counter
 -- ARGV[1] hits to add: 1, -1 to take one back, 0 to look
 -- ARGV[2] length of a window in milliseconds
--- ARGV[3] 1 to begin the window anew with every hit
+-- ARGV[3] 1 to restart the window with every hit
 -- Reply: hits, milliseconds until the window ends
 local counter = KEYS[1]
 local added, window_ms, renews = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == '1'

@@ -19,14 +19,15 @@ const groupOf = (key: string, charges = 1): Group => ({
 /** A Batcher before a fake connection; `ask` tells how a group ended, in a word. */
 function bench(shardOf?: (key: string) => string) {
   const connection = new FakeConnection(shardOf)
-  const told: string[] = []
+  const received: string[] = []
   let busyMs = 0
   const batcher = new Batcher(
     connection,
     decideFormat,
     {
-      breakerChanged: (shard, state) => told.push(`${shard} ${state}`),
-      callEnded: (shard, _durationMs, decisions, fault) => told.push(`${shard} ${decisions} ${fault?.reason ?? 'ok'}`),
+      breakerChanged: (shard, state) => received.push(`${shard} ${state}`),
+      callEnded: (shard, _durationMs, decisions, fault) =>
+        received.push(`${shard} ${decisions} ${fault?.reason ?? 'ok'}`),
     },
     { now: () => performance.now() + busyMs },
   )
@@ -40,7 +41,7 @@ function bench(shardOf?: (key: string) => string) {
   const beBusy = (ms: number): void => {
     busyMs += ms
   }
-  return { connection, batcher, told, ask, answer, beBusy }
+  return { connection, batcher, received, ask, answer, beBusy }
 }
 
 const turn = () => vi.advanceTimersByTimeAsync(0)
@@ -73,7 +74,7 @@ describe('decisions', () => {
     expect(await decided).toBe('remaining 0')
   })
 
-  it('that come one by one leave at once, after the first', async () => {
+  it('that come one by one leave immediately, after the first', async () => {
     const { connection, ask, answer } = bench()
     for (let i = 0; i < 4; i++) {
       const decided = ask('a')
@@ -103,7 +104,7 @@ describe('decisions', () => {
     expect(await sizes(2)).toEqual([2])
   })
 
-  it('that find a call under way wait for the end of the turn', async () => {
+  it('that find a call in flight wait for the end of the turn', async () => {
     const { connection, ask } = bench()
     void ask()
     await turn()
@@ -168,7 +169,7 @@ describe('decisions', () => {
     expect(connection.sent.map(({ args }) => groupSizes(args).length)).toEqual([109, 21])
   })
 
-  it('that cannot be spelled fail alone, and harm nothing', async () => {
+  it('that cannot be encoded fail alone, and harm nothing', async () => {
     const { connection, ask, answer } = bench()
     const tooLarge = ask('k', 5, 70_000)
     const small = ask('a')
@@ -180,8 +181,8 @@ describe('decisions', () => {
   })
 })
 
-describe('calls under way', () => {
-  it('are 256 at most; more are refused at once', async () => {
+describe('calls in flight', () => {
+  it('are 256 at most; more are refused immediately', async () => {
     const { connection, ask, answer } = bench()
     const first: Promise<string>[] = []
     for (let i = 0; i < 256; i++) {
@@ -256,13 +257,13 @@ describe('deadlines', () => {
   })
 
   it('that have passed leave a late reply unheard, and one failure for one call', async () => {
-    const { ask, answer, told, batcher } = bench()
+    const { ask, answer, received, batcher } = bench()
     const [short, long] = [ask('a', 5), ask('b', 8)]
     await vi.advanceTimersByTimeAsync(10)
     expect([await short, await long]).toEqual(['timeout', 'timeout'])
     answer(0)
     await turn()
-    expect(told).toEqual(['redis 2 timeout'])
+    expect(received).toEqual(['redis 2 timeout'])
     expect(batcher.breakerOf('redis').state).toBe('closed')
   })
 
@@ -286,7 +287,7 @@ describe('deadlines', () => {
     expect(await decided).toBe('remaining 0')
   })
 
-  it('are not passed before the reply could be read, where the process is busy again at once', async () => {
+  it('are not passed before the reply could be read, where the process is immediately busy again', async () => {
     const { ask, answer, beBusy, connection } = bench()
     const first = ask('a', 5)
     await turn()
@@ -312,8 +313,8 @@ describe('deadlines', () => {
     expect(await decided).toBe('timeout')
   })
 
-  it('give the store its full time anew after each stall of the process, three times at the most', async () => {
-    const { ask, answer, beBusy, told } = bench()
+  it('give the store its full time again after each stall of the process, at most three times', async () => {
+    const { ask, answer, beBusy, received } = bench()
     const decided = ask('a', 5)
     await turn()
     for (let i = 0; i < 3; i++) {
@@ -323,7 +324,7 @@ describe('deadlines', () => {
     await vi.advanceTimersByTimeAsync(2)
     answer(0)
     expect(await decided).toBe('remaining 0')
-    expect(told).toEqual(['redis 1 ok'])
+    expect(received).toEqual(['redis 1 ok'])
   })
 
   it('end all the same for a process that stalls on and on', async () => {
@@ -404,7 +405,7 @@ describe('the breaker', () => {
     expect(await other).toBe('breaker_open')
     all.answer(3)
     expect(await probe).toBe('remaining 0')
-    expect(all.told.filter((line) => /open|closed/.test(line))).toEqual([
+    expect(all.received.filter((line) => /open|closed/.test(line))).toEqual([
       'redis open',
       'redis half_open',
       'redis closed',
@@ -510,7 +511,7 @@ describe('the breaker', () => {
       end(all.connection.sent[i])
       expect(await decided).toBe(reason)
     }
-    expect(all.told).toEqual([`redis 1 ${reason}`, `redis 1 ${reason}`, 'redis open', `redis 1 ${reason}`])
+    expect(all.received).toEqual([`redis 1 ${reason}`, `redis 1 ${reason}`, 'redis open', `redis 1 ${reason}`])
   })
 })
 
@@ -522,14 +523,14 @@ describe('an answer that makes no sense', () => {
   }
 
   it('is a fault of its decision alone; others of the call have theirs, and the breaker stays closed', async () => {
-    const { connection, ask, told, batcher } = bench()
+    const { connection, ask, received, batcher } = bench()
     for (let i = 0; i < 5; i++) {
       const answers = Promise.all([ask('a'), ask('b')])
       await turn()
       connection.sent[i].resolve(nonsense(replyTo(connection.sent[i].args)))
       expect(await answers).toEqual(['broken', 'remaining 1'])
     }
-    expect(told).toEqual(Array(5).fill('redis 2 broken'))
+    expect(received).toEqual(Array(5).fill('redis 2 broken'))
     expect(batcher.breakerOf('redis').state).toBe('closed')
   })
 

@@ -7,11 +7,11 @@ import type { StoredKeys } from '../formats/stored-keys.ts'
 import { FunctionUse } from '../scripts/function-use.ts'
 import { askScript } from '../scripts/send-script.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
-import { Flight, type FlightDesk, type Lane } from './flight.ts'
+import { Flight, type FlightHost, type Lane } from './flight.ts'
 import { byPartition, readNodeReply } from './node-batch.ts'
 import { excuse, promiseJob, refuse, refuseAll, settle, soonestDue, type WaitingJob } from './waiting-job.ts'
 
-/** What a batcher tells. */
+/** Events of a batcher. */
 export interface BatcherEvents {
   breakerChanged(shard: string, state: CircuitBreaker['state']): void
   /** A call ended, or ran out of time: how long it took, how many decisions it carried, and how it failed if it did. */
@@ -21,9 +21,9 @@ export interface BatcherEvents {
 export interface BatcherOptions {
   /** The clock of deadlines and breakers. Default: the monotonic one. */
   readonly now?: () => number
-  /** For tests: the time that scripts are told instead of asking the server. */
+  /** For tests: the time that scripts use instead of the server's. */
   readonly scriptNowMs?: () => number
-  /** How counters are named. Default: as they are spelled. */
+  /** How counters are named. Default: by their encoded key. */
   readonly keys?: StoredKeys
   /** The circuit breakers, by server, where several batchers talk to the same ones. */
   readonly breakers?: Map<string, CircuitBreaker>
@@ -35,20 +35,24 @@ const MAX_JOBS = 512
 /** Keys and limits of a call are numbered in 16 bits. */
 const MAX_NAMES = 32_768
 const MAX_CALLS = 256
-/** While this many calls of a lane are under way, its jobs wait and join: the busier the server, the larger the batches. */
+/**
+ * While this many calls of a lane are in flight, its jobs wait and join: the busier the server, the larger the batches.
+ */
 const MAX_FLIGHTS = 2
 /** Of a lane where nothing waits. It is one list for all, and nothing is added to it. */
-const NOBODY: never[] = []
-Object.freeze(NOBODY)
+const NO_JOBS: never[] = []
+Object.freeze(NO_JOBS)
 
 /**
- * Batcher collects the jobs that arrive in one turn of the event loop and sends them as one script call for each lane
- * (one for a single server; of a cluster one for each node, and where that cannot be, for each partition, whose keys share a slot). They leave at
- * the end of the turn; while two calls of their lane are under way they wait for one of them to end, and join the next batch. Where jobs come one by
- * one they leave at once: whatever else the turn does is done while the server decides.
- * Every job is settled by its deadline, whatever the server does. A stall of this process is no fault of the server: after
- * it, what has arrived is read first, and the server has its whole time once more, three times at the most. A reply that comes later is
- * dropped, and nothing is ever sent again.
+ * Collects the jobs that arrive in one turn of the event loop and sends them as one script call per lane (one lane for
+ * a single server; in a cluster one per node or, where that is not possible, one per partition, whose keys share a
+ * slot). They leave at the end of the turn; while two calls of their lane are in flight they wait for one of them to
+ * end, and join the next batch. Where jobs come one by one they leave immediately, so that the rest of the turn runs
+ * while the server decides.
+ *
+ * Every job is settled by its deadline, whatever the server does. A stall of this process is not a fault of the server:
+ * after it, what has arrived is read first, and the server has its whole time again, at most three times. A later reply
+ * is dropped, and nothing is ever sent twice.
  */
 export class Batcher<Job, Answer> {
   readonly #connection: RedisConnection
@@ -60,7 +64,7 @@ export class Batcher<Job, Answer> {
   readonly #breakers: Map<string, CircuitBreaker>
   readonly #functions: FunctionUse
   readonly #deadlines: DeadlineTimer
-  readonly #desk: FlightDesk<Job, Answer>
+  readonly #host: FlightHost<Job, Answer>
   readonly #flush = (): void => this.#departAll()
   readonly #departLane = (lane: Lane<Job, Answer>): void => {
     if (lane.waiting.length === 0) return
@@ -69,9 +73,9 @@ export class Batcher<Job, Answer> {
   }
   readonly #take = (waiting: WaitingJob<Job, Answer>): void => this.#wait(waiting)
   #isScheduled = false
-  /** The calls whose answer has not come, also those that all have given up. */
+  /** The calls without an answer, including those that have been given up. */
   readonly #calls: Flight<Job, Answer>[] = []
-  /** For tests: the time that scripts are told. */
+  /** For tests: the time that scripts use. */
   readonly #scriptNowMs: (() => number) | undefined
 
   constructor(
@@ -92,7 +96,7 @@ export class Batcher<Job, Answer> {
       stalled: (nowAt) => this.#excuse(nowAt),
       due: (upTo) => this.#expire(upTo),
     })
-    this.#desk = {
+    this.#host = {
       now: this.#now,
       connection,
       functions: this.#functions,
@@ -108,12 +112,14 @@ export class Batcher<Job, Answer> {
     return promiseJob(job, partition, timeoutMs, this.#take)
   }
 
-  /** #wait has a job wait for the end of the turn; where jobs come one by one, and nothing is under way, it leaves at once. */
+  /**
+   * Queues a job for the end of the turn; where jobs come one by one and nothing is in flight, it leaves immediately.
+   */
   #wait(waiting: WaitingJob<Job, Answer>): void {
     const { partition } = waiting
     const node = this.#nodeOf(partition)
     const lane = this.#laneOf(node ?? partition, node)
-    // What is pushed into an empty list makes room for seventeen.
+    // A push into an empty list allocates room for seventeen.
     if (lane.waiting.length === 0) lane.waiting = [waiting]
     else lane.waiting.push(waiting)
     if (this.#isScheduled) return
@@ -125,7 +131,7 @@ export class Batcher<Job, Answer> {
     setImmediate(this.#flush)
   }
 
-  /** #nodeOf names the node to which jobs of a partition travel with those of others; undefined where they do not. */
+  /** Returns the node to which jobs of a partition travel with others; undefined where they do not. */
   #nodeOf(partition: string): string | undefined {
     const name = this.#format.byNode?.script.asFunction?.name
     const node = name === undefined ? undefined : this.#connection.nodeOf?.(partition)
@@ -140,7 +146,7 @@ export class Batcher<Job, Answer> {
     return lane
   }
 
-  /** breakerOf returns the circuit breaker of a server. */
+  /** Returns the circuit breaker of a server. */
   breakerOf(shard: string): CircuitBreaker {
     let breaker = this.#breakers.get(shard)
     if (breaker === undefined) {
@@ -156,12 +162,12 @@ export class Batcher<Job, Answer> {
     this.#lanes.forEach(this.#departLane)
   }
 
-  /** #depart sends what waits in a lane as far as there is room for calls. The rest is held, and its time runs. */
+  /** Sends what waits in a lane as far as there is room for calls. The rest is held, and its time runs. */
   #depart(lane: Lane<Job, Answer>): void {
     const waiting = lane.waiting
     const nowAt = this.#now()
     for (const one of waiting) if (one.dueAt === 0) one.dueAt = nowAt + one.timeoutMs
-    lane.waiting = NOBODY
+    lane.waiting = NO_JOBS
     for (let at = 0; at < waiting.length; ) {
       if (lane.flights >= MAX_FLIGHTS) {
         lane.waiting = [...lane.waiting, ...waiting.slice(at)]
@@ -174,7 +180,7 @@ export class Batcher<Job, Answer> {
     }
   }
 
-  /** #batchEnd returns where the call ends that begins with a job. */
+  /** Returns where the call ends that begins with a job. */
   #batchEnd(waiting: readonly WaitingJob<Job, Answer>[], start: number): number {
     let names = 0
     const most = waiting[start].isAlone ? start + 1 : Math.min(waiting.length, start + MAX_JOBS)
@@ -186,7 +192,7 @@ export class Batcher<Job, Answer> {
     return most
   }
 
-  /** #send sends a batch as one call. What its lane does not serve any more goes on as jobs of their partitions. */
+  /** Sends a batch as one call. What its lane does not serve any more goes on as jobs of their partitions. */
   #send(lane: Lane<Job, Answer>, batch: readonly WaitingJob<Job, Answer>[]): void {
     if (lane.node === undefined) {
       this.#call(lane, batch)
@@ -201,7 +207,7 @@ export class Batcher<Job, Answer> {
     else if (sections.length > 1) this.#call(lane, sections.flat(), sections)
   }
 
-  /** #sendOn sends jobs as those of their partitions, each once: nothing was done yet. Their time runs. */
+  /** Sends jobs again as jobs of their partitions, each once: nothing was done yet. Their deadlines stay. */
   #sendOn(batch: readonly WaitingJob<Job, Answer>[]): void {
     for (const [partition, part] of byPartition(batch.filter(({ isSettled }) => !isSettled))) {
       const lane = this.#laneOf(partition)
@@ -226,7 +232,7 @@ export class Batcher<Job, Answer> {
       turnAway(lane, batch, new StoreFault('breaker_open', shard, 'waiting for Redis to recover'))
       return
     }
-    const flight = new Flight(this.#desk, lane, batch, shard, breaker, startedAt, sections)
+    const flight = new Flight(this.#host, lane, batch, shard, breaker, startedAt, sections)
     flight.position = this.#calls.push(flight) - 1
     lane.flights++
     this.#deadlines.watch(soonestDue(batch))
@@ -271,7 +277,7 @@ export class Batcher<Job, Answer> {
     if (left.length > 0) this.#sendOn(left)
   }
 
-  /** #takenBack ends a call that was not run. What did not go together in one partition goes alone. */
+  /** Ends a call that was not run. What did not go together in one partition goes alone. */
   #takenBack(flight: Flight<Job, Answer>): void {
     if (!flight.isReported) flight.breaker.notTried()
     flight.isReported = true
@@ -280,7 +286,7 @@ export class Batcher<Job, Answer> {
     this.#sendOn(flight.batch)
   }
 
-  /** #settleLone answers the only job of a call, and returns whether the reply was plain enough for that. */
+  /** Answers the only job of a call, and returns whether the reply was plain enough for that. */
   #settleLone(flight: Flight<Job, Answer>, reply: Reply): boolean {
     const { batch } = flight
     const answer = batch.length === 1 ? this.#format.lone?.decode(reply, batch[0].job) : undefined
@@ -290,7 +296,7 @@ export class Batcher<Job, Answer> {
     return true
   }
 
-  /** #settle answers those jobs of a call that the reply is about. */
+  /** Answers those jobs of a call that the reply is about. */
   #settle(
     flight: Flight<Job, Answer>,
     reply: Reply,
@@ -328,7 +334,7 @@ export class Batcher<Job, Answer> {
     if (this.#calls.length === 0 && flight.lane.waiting.length === 0) this.#rest()
   }
 
-  /** #remove takes a call out of those under way, once. */
+  /** Removes a call from those in flight, once. */
   #remove(flight: Flight<Job, Answer>): void {
     if (this.#calls[flight.position] !== flight) return
     const last = this.#calls.pop() as Flight<Job, Answer>
@@ -337,13 +343,13 @@ export class Batcher<Job, Answer> {
     last.position = flight.position
   }
 
-  /** #rest lets the timer rest when nothing is under way. */
+  /** Stops the timer when nothing is in flight. */
   #rest(): void {
     for (const { waiting } of this.#lanes.values()) if (waiting.length > 0) return
     this.#deadlines.rest()
   }
 
-  /** #land lets the next jobs of a lane go. */
+  /** Lets the next jobs of a lane go. */
   #land(flight: Flight<Job, Answer>): void {
     if (flight.isLanded) return
     flight.isLanded = true
@@ -352,7 +358,7 @@ export class Batcher<Job, Answer> {
     if (lane.waiting.length > 0 && lane.waiting.some(({ dueAt }) => dueAt > 0)) this.#depart(lane)
   }
 
-  /** #report tells the breaker and the listener how a call ended. What comes after its deadline is not reported again. */
+  /** Reports to the breaker and the listener how a call ended. A result after its deadline is not reported again. */
   #report(flight: Flight<Job, Answer>, fault: StoreFault | undefined): void {
     if (flight.isReported) return
     flight.isReported = true
@@ -365,13 +371,13 @@ export class Batcher<Job, Answer> {
     this.#events.callEnded(shard, nowAt - startedAt, carried, fault)
   }
 
-  /** #excuse gives the jobs that are due their whole time anew. */
+  /** Restarts the time of jobs that are due. */
   #excuse(nowAt: number): void {
     for (const { batch } of this.#calls) excuse(batch, nowAt)
     for (const { waiting } of this.#lanes.values()) excuse(waiting, nowAt)
   }
 
-  /** #expire rejects the jobs whose time was up, and watches the others. */
+  /** Rejects the jobs whose time was up, and watches the others. */
   #expire(upTo: number): void {
     let nextAt = Number.POSITIVE_INFINITY
     for (const flight of [...this.#calls]) {
@@ -385,7 +391,7 @@ export class Batcher<Job, Answer> {
     this.#deadlines.watch(nextAt)
   }
 
-  /** #expireHeld rejects the jobs of a lane whose turn did not come in time. */
+  /** Rejects the jobs of a lane whose turn did not come in time. */
   #expireHeld(lane: Lane<Job, Answer>, upTo: number): void {
     const isLate = ({ dueAt }: WaitingJob<Job, Answer>): boolean => dueAt > 0 && dueAt <= upTo
     const late = lane.waiting.filter(isLate)
@@ -396,9 +402,9 @@ export class Batcher<Job, Answer> {
   }
 
   /**
-   * #expireFlight rejects the jobs of a call whose time is up. That counts as a failure of the server also right after a stall of this
-   * process: the jobs have had all their excuses, and the sockets were read after each. Without that, a process whose timers
-   * are always late would ask a silent server for ever.
+   * Rejects the jobs of a call whose time is up. That counts as a failure of the server also right after a stall of
+   * this process: the jobs have had all their excuses, and the sockets were read after each. Without that, a process
+   * whose timers are always late would ask a silent server for ever.
    */
   #expireFlight(flight: Flight<Job, Answer>, upTo: number): void {
     const { batch, shard, breaker } = flight
@@ -413,8 +419,8 @@ export class Batcher<Job, Answer> {
 }
 
 /**
- * turnAway refuses the jobs of a call. The next of the lane waits for the end of its turn: who asks again and again, and is refused at
- * once each time, would keep the process from everything else, from connecting again too.
+ * Refuses the jobs of a call. The next of the lane waits for the end of its turn: who asks again and again, and is
+ * refused at once each time, would keep the process from everything else, from connecting again too.
  */
 function turnAway<Job, Answer>(
   lane: Lane<Job, Answer>,

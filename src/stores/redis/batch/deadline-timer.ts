@@ -1,4 +1,4 @@
-/** A DeadlineListener is told when a deadline may have passed. */
+/** Called when a deadline may have passed. */
 export interface DeadlineListener {
   /** The timer rang much later than it should have: the process itself was busy. */
   stalled(nowAt: number): void
@@ -11,8 +11,8 @@ const BUSY_MS = 1
 const SOON_MS = 30_000
 
 /**
- * DeadlineTimer is one timer for many deadlines: it rings at the earliest that it was told of, also when that does not matter
- * any more. It tells after the sockets have been read once more: what is waited for may be there already.
+ * One timer for many deadlines: it fires at the earliest deadline set, even one that no longer matters. It notifies
+ * after the sockets have been read again, because the answer may have arrived already.
  */
 export class DeadlineTimer {
   readonly #now: () => number

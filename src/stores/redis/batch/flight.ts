@@ -7,20 +7,23 @@ import type { Script } from '../scripts/scripts.ts'
 import type { Call, ScriptAsker } from '../scripts/send-script.ts'
 import type { WaitingJob } from './waiting-job.ts'
 
-/** A Lane is what travels together: jobs that wait to be sent, and the calls in flight. */
+/** What travels together: jobs that wait to be sent, and the calls in flight. */
 export interface Lane<Job, Answer> {
   /** The node of a cluster, where jobs of all its partitions travel together. */
   readonly node: string | undefined
   waiting: WaitingJob<Job, Answer>[]
   flights: number
-  /** The last turn that had jobs had one, nothing was under way, and it was not refused: the next leaves at once. */
+  /**
+   * The last turn with jobs had exactly one, nothing was in flight, and it was not refused: the next leaves
+   * immediately.
+   */
   isQuiet: boolean
 }
 
 const NOTHING: readonly string[] = []
 
-/** A FlightDesk is told how flights end. */
-export interface FlightDesk<Job, Answer> {
+/** Notified of how flights end. */
+export interface FlightHost<Job, Answer> {
   readonly now: () => number
   readonly connection: RedisConnection
   readonly functions: FunctionUse
@@ -28,13 +31,13 @@ export interface FlightDesk<Job, Answer> {
   readonly script: Script
   answered(flight: Flight<Job, Answer>, reply: Reply): void
   failed(flight: Flight<Job, Answer>, fault: StoreFault): void
-  /** Nothing was done, and the jobs go another way: as those of their partitions, or each alone. */
+  /** Nothing was done, and the jobs go another way: as jobs of their partitions, or each alone. */
   takenBack(flight: Flight<Job, Answer>): void
 }
 
 /**
- * A Flight is a call under way. How it ended is told once, however many of its jobs ran out of time before. One object is all that
- * is known of a call, because a quiet service makes one for each decision.
+ * A call in flight. Its end is reported once, however many of its jobs timed out before. One object holds everything
+ * about a call, because a quiet service makes one for each decision.
  */
 export class Flight<Job, Answer> implements Call, ScriptAsker {
   readonly lane: Lane<Job, Answer>
@@ -59,11 +62,11 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
    * of a moving slot, or some of the jobs in a way that makes sense.
    */
   isAnswered = false
-  readonly #desk: FlightDesk<Job, Answer>
+  readonly #host: FlightHost<Job, Answer>
   #jobs: readonly Job[] | undefined
 
   constructor(
-    desk: FlightDesk<Job, Answer>,
+    host: FlightHost<Job, Answer>,
     lane: Lane<Job, Answer>,
     batch: readonly WaitingJob<Job, Answer>[],
     shard: string,
@@ -71,8 +74,8 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
     startedAt: number,
     sections?: readonly (readonly WaitingJob<Job, Answer>[])[],
   ) {
-    this.#desk = desk
-    this.script = desk.script
+    this.#host = host
+    this.script = host.script
     this.lane = lane
     this.batch = batch
     this.shard = shard
@@ -88,19 +91,19 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
   }
 
   get connection(): RedisConnection {
-    return this.#desk.connection
+    return this.#host.connection
   }
 
   get functions(): FunctionUse {
-    return this.#desk.functions
+    return this.#host.functions
   }
 
   /** It is all that a turn has for its server. Of several partitions, calls leave together. */
   get isPrompt(): boolean {
-    return this.lane.node !== undefined || this.#desk.connection.spansPartitions
+    return this.lane.node !== undefined || this.#host.connection.spansPartitions
   }
 
-  /** load says what is sent. */
+  /** Returns what is sent. */
   load({ keys, args }: EncodedBatch, script = this.script): void {
     this.keys = keys
     this.args = args
@@ -108,22 +111,22 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
   }
 
   answered(reply: Reply): void {
-    this.#desk.answered(this, reply)
+    this.#host.answered(this, reply)
   }
 
   failed(fault: StoreFault): void {
-    this.#desk.failed(this, fault)
+    this.#host.failed(this, fault)
   }
 
   takeBack(): boolean {
     if (this.lane.node === undefined && this.batch.length === 1) return false
-    this.#desk.takenBack(this)
+    this.#host.takenBack(this)
     return true
   }
 
   isWorthwhile(): boolean {
     this.isAnswered = true
-    const nowAt = this.#desk.now()
+    const nowAt = this.#host.now()
     return this.batch.some(({ dueAt }) => dueAt > nowAt)
   }
 }

@@ -2,7 +2,7 @@ import type { WaitingJob } from './waiting-job.ts'
 
 type Jobs<Job, Answer> = readonly WaitingJob<Job, Answer>[]
 
-/** byPartition puts jobs of one partition together, in the order in which they came. */
+/** Puts jobs of one partition together, in the order in which they came. */
 export function byPartition<Job, Answer>(batch: Jobs<Job, Answer>): ReadonlyMap<string, Jobs<Job, Answer>> {
   const parts = new Map<string, WaitingJob<Job, Answer>[]>()
   for (const waiting of batch) {
@@ -13,16 +13,16 @@ export function byPartition<Job, Answer>(batch: Jobs<Job, Answer>): ReadonlyMap<
   return parts
 }
 
-/** A NodeReply is what a node says to jobs of several partitions. */
+/** What a node says to jobs of several partitions. */
 export interface NodeReply<Job, Answer> {
   readonly done: Jobs<Job, Answer>
-  /** Those that it has left alone, because their keys are elsewhere. */
+  /** The jobs that it skipped, because their keys are elsewhere. */
   readonly left: Jobs<Job, Answer>
-  /** The reply to those that are done. */
+  /** The reply to the jobs that were done. */
   readonly rest: Buffer
 }
 
-/** readNodeReply takes a reply apart, or returns undefined for what cannot be one. */
+/** Takes a reply apart, or returns undefined for what cannot be one. */
 export function readNodeReply<Job, Answer>(
   reply: unknown,
   sections: readonly Jobs<Job, Answer>[],

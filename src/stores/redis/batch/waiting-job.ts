@@ -1,6 +1,6 @@
 import type { StoreFault } from '../../../engine/store-fault.ts'
 
-/** A WaitingJob is a job that waits for its answer. Its time starts when its turn to be sent comes. */
+/** A job that waits for its answer. Its time starts when its turn to be sent comes. */
 export interface WaitingJob<Job, Answer> {
   readonly job: Job
   /** What it can share a call with on every server, see laneOf. */
@@ -8,10 +8,10 @@ export interface WaitingJob<Job, Answer> {
   readonly timeoutMs: number
   /** When its time is up; 0 until its time starts. */
   dueAt: number
-  /** How often it got its whole time anew, because the process had stalled. */
+  /** How often its time was restarted because the process had stalled. */
   stalls: number
   isSettled: boolean
-  /** It travels in a call of its own: the keys of others are on the other side of a moving slot. */
+  /** It travels in a separate call: the keys of others are on the other side of a moving slot. */
   isAlone: boolean
   readonly resolve: (answer: Answer) => void
   readonly reject: (fault: StoreFault) => void
@@ -21,13 +21,13 @@ export interface WaitingJob<Job, Answer> {
 let resolveLast: (answer: never) => void = () => {}
 let rejectLast: (fault: StoreFault) => void = () => {}
 
-/** keepLast is the executor of every promise: to make one for each is a twentieth of a lone decision's garbage. */
+/** Returns the executor of every promise: to make one for each is a twentieth of a lone decision's garbage. */
 function keepLast(resolve: (answer: never) => void, reject: (fault: StoreFault) => void): void {
   resolveLast = resolve
   rejectLast = reject
 }
 
-/** promiseJob makes a job that waits, and hands it to `wait`; it promises its answer. */
+/** Makes a job that waits, and hands it to `wait`; it promises its answer. */
 export function promiseJob<Job, Answer>(
   job: Job,
   partition: string,
@@ -51,7 +51,7 @@ export function promiseJob<Job, Answer>(
 
 type Anyone = Pick<WaitingJob<unknown, never>, 'reject'> & { isSettled: boolean }
 
-/** So often a job gets its whole time anew after a stall. It is a bound, in case the store is silent as well. */
+/** How often a job's time is restarted after a stall: a bound, in case the store is silent as well. */
 const MAX_STALLS = 3
 
 export function refuse(waiting: Anyone, fault: StoreFault): void {
@@ -70,14 +70,14 @@ export function settle<Answer>(waiting: WaitingJob<unknown, Answer>, answer: Ans
   waiting.resolve(answer)
 }
 
-/** soonestDue returns when the first of the jobs that still wait is due; infinity when none does. */
+/** Returns when the first of the jobs that still wait is due; infinity when none does. */
 export function soonestDue(jobs: readonly Pick<WaitingJob<unknown, never>, 'isSettled' | 'dueAt'>[]): number {
   let nextAt = Number.POSITIVE_INFINITY
   for (const { isSettled, dueAt } of jobs) if (!isSettled && dueAt < nextAt) nextAt = dueAt
   return nextAt
 }
 
-/** excuse gives the jobs that are due their whole time anew: the process has stalled. */
+/** Restarts the time of jobs that are due, because the process has stalled. */
 export function excuse(jobs: readonly WaitingJob<unknown, never>[], nowAt: number): void {
   for (const waiting of jobs) {
     if (waiting.isSettled || waiting.dueAt > nowAt || waiting.stalls >= MAX_STALLS) continue

@@ -12,24 +12,24 @@ import { hostPortOf, slotMap } from './slot-map.ts'
 const SLOTS = 16_384
 /** More than there are. */
 const MAX_PARTITIONS = 1_024
-/** How long a node may take to tell the map, and how long one that has left it may take to answer what it was asked. */
+/** How long a node may take to send the map, and how long one that has left it may take to answer pending requests. */
 const NODE_TIMEOUT_MS = 1_000
 /** The map is not read more often than this, however many calls doubt it. */
 const MIN_PAUSE_MS = 50
-/** While a master is away, the map is read at least every 400 ms. */
+/** While a master is unavailable, the map is read at least every 400 ms. */
 const LAST_ATTEMPT = 3
 
 /**
- * ClusterConnection talks to a Redis Cluster: one connection to each master, and a map of the slots that they serve. It
- * follows MOVED and ASK, which say that nothing was done, and repeats nothing else. The map is read at the start, when a
- * node contradicts it, and repeatedly while a master is away: its replica will take over.
+ * Talks to a Redis Cluster: one connection to each master, and a map of the slots that they serve. Follows MOVED and
+ * ASK, which mean that nothing was done, and repeats nothing else. The map is read at the start, when a node
+ * contradicts it, and repeatedly while a master is unavailable: its replica will take over.
  */
 export class ClusterConnection implements RedisConnection {
   readonly spansPartitions = false
   readonly #address: RedisAddress
   readonly #events: ConnectionEvents
   readonly #links = new Map<string, Link>()
-  /** Links that have left the map, until what is under way there is answered. */
+  /** Links that have left the map, until what is in flight there is answered. */
   readonly #retired = new Set<Link>()
   /** The address of the master of each slot. */
   #owners: string[] = []
@@ -39,7 +39,7 @@ export class ClusterConnection implements RedisConnection {
   /** Nodes that say themselves that they do not know. */
   readonly #clueless = new Set<string>()
   #isClosed = false
-  /** The last thing that was told of the cluster as a whole is that something is wrong with it. */
+  /** The last report about the cluster as a whole was that something is wrong with it. */
   #isTroubled = false
   #wake: () => void = () => {}
   readonly #running: Promise<void>
@@ -102,12 +102,12 @@ export class ClusterConnection implements RedisConnection {
     await this.#running
   }
 
-  /** #send sends a command to a node. ASKING is for the next command only, so both are sent at once. */
+  /** Sends a command to a node. ASKING applies only to the next command, so both are sent together. */
   #send(address: string, args: Args, asker: Asker, isAsk = false): void {
     const link = this.#linkTo(address)
     if (link === undefined) asker.failed(new StoreFault('offline', address, 'closed'))
     else {
-      if (isAsk) link.connection.ask('', ASKING, NOBODY)
+      if (isAsk) link.connection.ask('', ASKING, IGNORED)
       link.connection.ask('', args, asker)
     }
   }
@@ -154,7 +154,7 @@ export class ClusterConnection implements RedisConnection {
       this.#isDoubted = false
       const reason = await this.#readMap()
       if (this.#isClosed) return
-      this.#tell(reason ?? uncovered(this.#owners))
+      this.#reportHealth(reason ?? uncovered(this.#owners))
       await this.#pause(MIN_PAUSE_MS, () => this.#isClosed)
       if (this.#isWhole()) {
         attempt = 0
@@ -163,21 +163,21 @@ export class ClusterConnection implements RedisConnection {
     }
   }
 
-  /** #tell says what is wrong with the cluster as a whole, at every attempt, and once when nothing is any more. */
-  #tell(reason: string | undefined): void {
+  /** Reports what is wrong with the cluster as a whole, at every attempt, and once when it has recovered. */
+  #reportHealth(reason: string | undefined): void {
     if (reason !== undefined) this.#events.disconnected(CLUSTER, reason)
     else if (this.#isTroubled) this.#events.connected(CLUSTER)
     this.#isTroubled = reason !== undefined
   }
 
-  /** #isWhole says whether every slot has a master that is connected. */
+  /** Returns whether every slot has a master that is connected. */
   #isWhole(): boolean {
     if (this.#clueless.size > 0 || this.#owners.length < SLOTS || this.#owners.includes(undefined as never))
       return false
     return [...this.#links.values()].every(({ isUp }) => isUp)
   }
 
-  /** #readMap asks one node after the other for the map, and returns why there is none if that fails. */
+  /** Asks one node after the other for the map, and returns why there is none if that fails. */
   async #readMap(): Promise<string | undefined> {
     const clueless = [...this.#clueless]
     this.#clueless.clear()
@@ -222,7 +222,7 @@ export class ClusterConnection implements RedisConnection {
     setTimeout(() => void close(), NODE_TIMEOUT_MS).unref()
   }
 
-  /** #pause ends after a while, or earlier when it is woken and `isOver`. */
+  /** Ends after a while, or earlier when it is woken and `isOver`. */
   #pause(ms: number | undefined, isOver: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
@@ -237,7 +237,7 @@ export class ClusterConnection implements RedisConnection {
   }
 }
 
-/** A Link is the connection to one node. */
+/** The connection to one node. */
 interface Link {
   readonly connection: SingleConnection
   isUp: boolean
@@ -246,7 +246,7 @@ interface Link {
 const CLUSTER = 'cluster'
 const MAP = ['CLUSTER', 'SLOTS']
 const ASKING = ['ASKING']
-const NOBODY: Asker = { answered() {}, failed() {} }
+const IGNORED: Asker = { answered() {}, failed() {} }
 
 /** uncovered says that some slots have no master, where that is so: their keys live nowhere. */
 function uncovered(owners: readonly string[]): string | undefined {
@@ -255,7 +255,7 @@ function uncovered(owners: readonly string[]): string | undefined {
   return covered === SLOTS ? undefined : `CLUSTERDOWN ${SLOTS - covered} of ${SLOTS} slots have no master`
 }
 
-/** warnOnce passes each warning on once: all nodes of a cluster are set up alike. */
+/** Passes each warning on once: all nodes of a cluster are set up alike. */
 function warnOnce(events: ConnectionEvents): ConnectionEvents {
   const said = new Set<string>()
   return {
@@ -271,7 +271,7 @@ function warnOnce(events: ConnectionEvents): ConnectionEvents {
   }
 }
 
-/** shuffled spreads the nodes that ask over the nodes that are asked. */
+/** Spreads the nodes that ask over the nodes that are asked. */
 function shuffled<T>(list: readonly T[]): T[] {
   return list
     .map((item) => ({ item, at: Math.random() }))

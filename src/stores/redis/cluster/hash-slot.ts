@@ -1,6 +1,6 @@
 const SLOTS = 16_384
 
-/** hashSlot returns the cluster slot of a key: CRC16 (XMODEM) of its hash tag, modulo 16,384. */
+/** Returns the cluster slot of a key: CRC16 (XMODEM) of its hash tag, modulo 16,384. */
 export function hashSlot(key: string): number {
   const open = key.indexOf('{')
   const close = open < 0 ? -1 : key.indexOf('}', open + 1)

@@ -6,18 +6,18 @@ const ARGS = ['EVALSHA', 'decide']
 
 /** askedAt is a command that was sent to a node, and what its asker, and the router, were told since. */
 function askedAt(address: string) {
-  const told: string[] = []
+  const received: string[] = []
   const router = {
-    doubt: (clueless: string) => told.push(`doubt ${clueless}`),
-    moved: (slot: number, owner: string) => told.push(`moved ${slot} ${owner}`),
+    doubt: (clueless: string) => received.push(`doubt ${clueless}`),
+    moved: (slot: number, owner: string) => received.push(`moved ${slot} ${owner}`),
     send: (to: string, args: unknown, _: unknown, isAsk: boolean) =>
-      told.push(`${args === ARGS ? 'sent' : 'changed'} ${to}${isAsk ? ' asking' : ''}`),
+      received.push(`${args === ARGS ? 'sent' : 'changed'} ${to}${isAsk ? ' asking' : ''}`),
   }
   const asker = {
-    answered: (reply: unknown) => told.push(`answered ${reply}`),
-    failed: ({ message }: Error) => told.push(`failed ${message}`),
+    answered: (reply: unknown) => received.push(`answered ${reply}`),
+    failed: ({ message }: Error) => received.push(`failed ${message}`),
   }
-  return { asker: new RedirectedAsker(router as never, SLOT, address, ARGS, asker as never), told }
+  return { asker: new RedirectedAsker(router as never, SLOT, address, ARGS, asker as never), received }
 }
 
 const fails = (asker: RedirectedAsker, ...messages: string[]): void => {
@@ -26,34 +26,34 @@ const fails = (asker: RedirectedAsker, ...messages: string[]): void => {
 
 describe('a command that nodes of a cluster send on', () => {
   it('follows one after the other, and its answer arrives', () => {
-    const { asker, told } = askedAt('a:1')
+    const { asker, received } = askedAt('a:1')
     fails(asker, `MOVED ${SLOT} b:2`, `MOVED ${SLOT} c:3`)
     asker.answered('OK' as never)
-    expect(told).toEqual([`moved ${SLOT} b:2`, 'sent b:2', `moved ${SLOT} c:3`, 'sent c:3', 'answered OK'])
+    expect(received).toEqual([`moved ${SLOT} b:2`, 'sent b:2', `moved ${SLOT} c:3`, 'sent c:3', 'answered OK'])
   })
 
   it('goes to the host of the node that was asked last where no host is named', () => {
-    const { asker, told } = askedAt('a:1')
+    const { asker, received } = askedAt('a:1')
     fails(asker, `MOVED ${SLOT} b:2`, `MOVED ${SLOT} :3`)
-    expect(told.at(-1)).toBe('sent b:3')
+    expect(received.at(-1)).toBe('sent b:3')
   })
 
   it('doubts the node that was asked last where that says that nobody serves the slot', () => {
-    const { asker, told } = askedAt('a:1')
+    const { asker, received } = askedAt('a:1')
     fails(asker, `MOVED ${SLOT} b:2`, 'CLUSTERDOWN Hash slot not served')
-    expect(told.slice(2)).toEqual(['doubt b:2', 'failed CLUSTERDOWN Hash slot not served'])
+    expect(received.slice(2)).toEqual(['doubt b:2', 'failed CLUSTERDOWN Hash slot not served'])
   })
 
   it('leaves the slot where it is when it is sent on for this once (ASK)', () => {
-    const { asker, told } = askedAt('a:1')
+    const { asker, received } = askedAt('a:1')
     fails(asker, `ASK ${SLOT} b:2`)
-    expect(told).toEqual(['sent b:2 asking'])
+    expect(received).toEqual(['sent b:2 asking'])
   })
 
   it('is sent on four times, and not a fifth', () => {
-    const { asker, told } = askedAt('a:1')
+    const { asker, received } = askedAt('a:1')
     const on = `ASK ${SLOT} b:2`
     fails(asker, on, on, on, on, on)
-    expect(told).toEqual([...new Array(4).fill('sent b:2 asking'), `failed ${on}`])
+    expect(received).toEqual([...new Array(4).fill('sent b:2 asking'), `failed ${on}`])
   })
 })

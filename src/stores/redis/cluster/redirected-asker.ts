@@ -4,16 +4,16 @@ import { redirectionOf } from './slot-map.ts'
 const MAX_REDIRECTIONS = 4
 const HAS_NO_OWNER = /^(CLUSTERDOWN|MASTERDOWN|READONLY)/
 
-/** A Router knows the nodes of a cluster. */
+/** Knows the nodes of a cluster. */
 export interface Router {
   /** doubt has the map read again; from another node than one that says itself that it does not know. */
   doubt(cluelessAddress: string): void
-  /** moved says who serves a slot now. */
+  /** Returns who serves a slot now. */
   moved(slot: number, address: string): void
   send(address: string, args: Args, asker: Asker, isAsk: boolean): void
 }
 
-/** A RedirectedAsker stands for an asker, and follows where nodes of a cluster send its command instead: nothing was done yet. */
+/** Stands for an asker, and follows where nodes of a cluster send its command instead: nothing was done yet. */
 export class RedirectedAsker implements Asker {
   readonly #router: Router
   readonly #slot: number

@@ -1,6 +1,6 @@
 import type { HostPort } from '../connection/address.ts'
 
-/** slotMap returns the address of the master of each slot, as CLUSTER SLOTS tells it; slots that no node serves are holes. */
+/** Returns the address of the master of each slot, from CLUSTER SLOTS; slots that no node serves are holes. */
 export function slotMap(reply: unknown, askedHost: string): string[] {
   if (!Array.isArray(reply)) throw new Error('unexpected answer to CLUSTER SLOTS')
   const owners: string[] = []
@@ -13,19 +13,19 @@ export function slotMap(reply: unknown, askedHost: string): string[] {
   return owners
 }
 
-/** hostPortOf takes an address apart. An IPv6 address stands without brackets, as in MOVED. */
+/** Takes an address apart. An IPv6 address stands without brackets, as in MOVED. */
 export function hostPortOf(address: string): HostPort {
   const colon = address.lastIndexOf(':')
   return { host: address.slice(0, colon), port: Number(address.slice(colon + 1)) }
 }
 
-/** A Redirection is where a node sends a command instead: for good (MOVED), or this time only (ASK). */
+/** Where a node sends a command instead: permanently (MOVED), or only this time (ASK). */
 export interface Redirection {
   readonly address: string
   readonly isAsk: boolean
 }
 
-/** redirectionOf reads `MOVED 3999 127.0.0.1:6381` and `ASK …`, which say that nothing was done. */
+/** Reads `MOVED 3999 127.0.0.1:6381` and `ASK …`, which say that nothing was done. */
 export function redirectionOf(message: string, askedAddress: string): Redirection | undefined {
   const match = /^(MOVED|ASK) \d+ (.*):(\d+)$/.exec(message)
   if (match === null) return undefined

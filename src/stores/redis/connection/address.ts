@@ -5,7 +5,7 @@ export interface HostPort {
   readonly port: number
 }
 
-/** A RedisAddress is where a Redis is, and how to get in. */
+/** Where a Redis is, and how to get in. */
 export interface RedisAddress {
   readonly kind: 'single' | 'sentinel' | 'cluster'
   readonly nodes: readonly HostPort[]
@@ -29,7 +29,7 @@ export interface Credentials {
   readonly password: string
 }
 
-/** Certificates are PEM texts: whom to trust, and, where the server asks for it, who we are. */
+/** Certificates as PEM texts: which authority to trust and, where the server requires it, the client certificate. */
 export interface Certificates {
   readonly ca?: string | Buffer
   readonly cert?: string | Buffer

@@ -5,7 +5,7 @@ import type { Reply } from './connection.ts'
 
 const TIMEOUT_MS = 1_000
 
-/** askNode sends one command over a connection of its own. It rejects when there is no answer within a second. */
+/** Sends one command over a separate connection. Rejects when there is no answer within a second. */
 export async function askNode(address: RedisAddress, node: HostPort, args: string[]): Promise<Reply> {
   let made: RespClient | undefined
   const timer = setTimeout(() => made?.destroy('no answer within a second'), TIMEOUT_MS)

@@ -7,14 +7,14 @@ const BLOB_STRING = 36
 /** AS_BUFFERS has node-redis answer with bytes, not with text. */
 const AS_BUFFERS = { typeMapping: { [BLOB_STRING]: Buffer } }
 
-/** A NodeRedisClient is a client of the package `redis` (5 and newer) for one server. */
+/** A client of the package `redis` (5 and newer) for one server. */
 export interface NodeRedisClient {
   readonly isReady: boolean
   readonly isOpen?: boolean
   sendCommand(args: Args, options?: object): Promise<unknown>
 }
 
-/** An IoredisClient is a client of the package `ioredis` for one server. */
+/** A client of the package `ioredis` for one server. */
 export interface IoredisClient {
   readonly status: string
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
@@ -27,9 +27,8 @@ const SHARD = 'redis'
 const FIRST_CONNECTION: ReadonlySet<string> = new Set(['wait', 'connecting', 'connect'])
 
 /**
- * ClientConnection sends commands through a client that the app has already. Connecting and closing stay the app's
- * business. So is what the client does by itself: one that sends commands again after a connection broke
- * (ioredis, unless autoResendUnfulfilledCommands is false) may charge twice.
+ * Sends commands through a client that the app already has. The app connects and closes it. A client that resends
+ * commands after a connection broke (ioredis, unless autoResendUnfulfilledCommands is false) may charge twice.
  */
 export class ClientConnection implements RedisConnection {
   readonly spansPartitions = true
@@ -75,9 +74,9 @@ export class ClientConnection implements RedisConnection {
   reset(): void {}
 
   /**
-   * #isUsable says whether a client takes commands. One that has never been connected yet is about to be: what it is given
-   * meanwhile, it sends then. One that lost its connection would collect commands for as long as the server is away. One
-   * that was closed says so itself.
+   * Whether a client accepts commands. One that has never been connected is about to be: it sends what it is given once
+   * it is. One that lost its connection would queue commands for as long as the server is unavailable. One that was
+   * closed reports that.
    */
   #isUsable(status: string): boolean {
     if (status === 'ready') this.#wasReady = true
@@ -87,7 +86,7 @@ export class ClientConnection implements RedisConnection {
   async close(): Promise<void> {}
 }
 
-/** checkClient refuses what is no client of a package that is known here. */
+/** Refuses what is no client of a package that is known here. */
 export function checkClient(client: RedisClient): void {
   if (!isIoredis(client) && !isNodeRedis(client)) throw new SluiceError('REDIS_CLIENT_INVALID', 'redis', got(client))
 }

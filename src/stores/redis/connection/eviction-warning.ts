@@ -1,6 +1,6 @@
 /**
- * evictionWarning looks at what the server does when it runs out of memory, and returns a warning when that is to throw
- * away any key: counters would be reset silently. A server that does not tell (an ACL may forbid it) is not warned about.
+ * Returns a warning if the server evicts keys of any kind when it runs out of memory: counters would be reset silently.
+ * Returns nothing for a server that does not report its policy (an ACL may forbid it).
  */
 export async function evictionWarning(send: (args: string[]) => Promise<unknown>): Promise<string | undefined> {
   const info = await send(['INFO', 'memory']).catch(() => '')

@@ -1,7 +1,7 @@
 import { StoreFault } from '../../../engine/store-fault.ts'
 import type { Args, Asker, RedisConnection, Reply } from './connection.ts'
 
-/** A Sent is a call that waits for the test to answer it. */
+/** A call that waits for the test to answer it. */
 export interface Sent {
   readonly key: string
   readonly args: Args
@@ -10,7 +10,7 @@ export interface Sent {
   reject(error: unknown): void
 }
 
-/** A FakeConnection keeps what it is told to send, and answers when the test does. */
+/** Keeps what it is told to send, and answers when the test does. */
 export class FakeConnection implements RedisConnection {
   readonly spansPartitions: boolean = true
   readonly sent: Sent[] = []
@@ -56,7 +56,7 @@ export class FakeConnection implements RedisConnection {
   async close(): Promise<void> {}
 }
 
-/** groupSizes reads how many charges each group of a call has. */
+/** Reads how many charges each group of a call has. */
 export function groupSizes(args: Args): number[] {
   const packed = args.at(-1)
   // The plain form has one group, and a key for each charge.
@@ -66,7 +66,7 @@ export function groupSizes(args: Args): number[] {
   return sizes
 }
 
-/** replyTo admits every charge of a call, and numbers them in `remaining`. */
+/** Admits every charge of a call, and numbers them in `remaining`. */
 export function replyTo(args: Args): Buffer {
   const charges = groupSizes(args).reduce((sum, size) => sum + size, 0)
   const reply = Buffer.alloc(21 * charges)

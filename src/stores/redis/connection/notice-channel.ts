@@ -4,8 +4,8 @@ import type { RedisAddress } from './address.ts'
 import { type Locate, SingleConnection } from './single-connection.ts'
 
 /**
- * noticeChannel names the channel on which the nodes of one prefix tell each other what has changed. The number is that of
- * the messages' meaning: nodes that mean something else by them listen elsewhere.
+ * Returns the channel on which the nodes of one prefix notify each other of changes. Its number is the version of the
+ * messages: nodes of another version listen elsewhere.
  */
 export function noticeChannel(keyPrefix: string): string {
   return `${keyPrefix}sluice:notices:1`
@@ -21,15 +21,15 @@ const KINDS: Readonly<Record<Notice['kind'], string>> = {
   ask: 'a',
 }
 
-/** A message is longer than any key that a request can spell, or it is none of ours. */
+/** A longer message than any key that a request can produce is not ours. */
 const MAX_MESSAGE = 65_536
 
-/** encodeNotice spells a notice as a message: a letter, and the key. */
+/** Encodes a notice as a message: a letter, and the key. */
 export function encodeNotice({ kind, key }: Notice): string {
   return KINDS[kind] + key
 }
 
-/** decodeNotice reads a message. One that says nothing, or is from somebody else or a later version, is undefined. */
+/** Decodes a message. Returns undefined for one that is malformed, foreign or from a later version. */
 export function decodeNotice(message: string): Notice | undefined {
   if (message.length < 2 || message.length > MAX_MESSAGE) return undefined
   const kind = KIND_OF.get(message[0])
@@ -40,7 +40,7 @@ const KIND_OF: ReadonlyMap<string | undefined, Notice['kind']> = new Map(
   Object.entries(KINDS).map(([kind, letter]) => [letter, kind as Notice['kind']]),
 )
 
-/** NoticeChannel listens on a connection of its own, which it makes when the first listener comes. */
+/** Listens on a separate connection, opened with the first listener. */
 export class NoticeChannel {
   readonly #address: RedisAddress
   readonly #locate: Locate
@@ -58,7 +58,7 @@ export class NoticeChannel {
     this.#warn = warn
   }
 
-  /** How many messages made no sense. Whoever may publish there may send anything. */
+  /** How many messages were ignored as malformed. Every user that may publish there can send anything. */
   get ignored(): number {
     return this.#ignored
   }

@@ -3,8 +3,8 @@ import { askNode } from './ask-node.ts'
 import type { Locate } from './single-connection.ts'
 
 /**
- * sentinelLocate asks the sentinels, one after the other, where the master is. The answer of the first that knows counts.
- * Credentials of the address are the server's; sentinels have their own, or none.
+ * Asks the sentinels, one after the other, where the master is. The answer of the first that knows counts. Credentials
+ * of the address are the server's; sentinels have their own, or none.
  */
 export function sentinelLocate(address: RedisAddress): Locate {
   return async () => {

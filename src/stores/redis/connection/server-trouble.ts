@@ -5,8 +5,9 @@ import type { RespClient } from '../resp/resp-client.ts'
 const USELESS = /^(LOADING|NOAUTH|MASTERDOWN)\b/
 
 /**
- * troubleOf says what is wrong with a server that answers but cannot count: it is still loading, wants a password, or is a replica
- * that takes no writes. A server that does not tell (an ACL may forbid it) is taken as it is; one that says nothing rejects.
+ * Returns what is wrong with a server that answers but cannot count: it is still loading, requires a password, or is a
+ * replica that accepts no writes. A server that does not report this (an ACL may forbid it) is accepted; one that does
+ * not answer rejects.
  */
 export async function troubleOf(client: Pick<RespClient, 'call'>): Promise<string | undefined> {
   const ask = (...args: string[]): Promise<string> =>

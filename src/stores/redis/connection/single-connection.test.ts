@@ -68,16 +68,16 @@ describe('a server that has much to do', () => {
   it('keeps its connections while replies come, however long that of a ping has to wait', async () => {
     const there = await behindSlowness()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const told: string[] = []
+    const received: string[] = []
     const events = {
-      connected: () => void told.push('connected'),
-      disconnected: (_shard: string, reason: string) => void told.push(reason),
+      connected: () => void received.push('connected'),
+      disconnected: (_shard: string, reason: string) => void received.push(reason),
       warned() {},
     }
     const address = parseRedisUrl(there.url)
     const connection = new SingleConnection(address, async () => address.nodes[0], events)
     onTestFinished(() => connection.close())
-    await until('it is connected', () => told.length > 0)
+    await until('it is connected', () => received.length > 0)
     // The settings have been looked at, so that nothing else is on its way.
     await call(connection, '', ['PING'])
     there.hold()
@@ -88,7 +88,7 @@ describe('a server that has much to do', () => {
       there.letGo('$1\r\n0\r\n'.length)
       expect(String(await reply)).toBe(`${i}`)
     }
-    expect(told).toEqual(['connected'])
+    expect(received).toEqual(['connected'])
   })
 })
 
@@ -99,10 +99,10 @@ describe('a connection that is taken and never answered', () => {
   ])('%s', async (_, subscription) => {
     const there = await behindSilence()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
-    const told: string[] = []
+    const received: string[] = []
     const events = {
-      connected: () => void told.push('connected'),
-      disconnected: (_shard: string, reason: string) => void told.push(reason),
+      connected: () => void received.push('connected'),
+      disconnected: (_shard: string, reason: string) => void received.push(reason),
       warned() {},
     }
     const address = parseRedisUrl(there.url)
@@ -112,10 +112,10 @@ describe('a connection that is taken and never answered', () => {
     await until('it is taken', () => there.count() === 1)
     await until('it is given up', () => {
       vi.advanceTimersByTime(1_000)
-      return told.length > 0
+      return received.length > 0
     })
-    expect(told[0]).toBe('no answer for three seconds')
-    await until('another one is made', () => told.at(-1) === 'connected')
+    expect(received[0]).toBe('no answer for three seconds')
+    await until('another one is made', () => received.at(-1) === 'connected')
     if (subscription === undefined) expect(await call(connection, '', ['PING'])).toBe('PONG')
     await connection.close()
     await there.stop()

@@ -9,15 +9,15 @@ import { troubleOf } from './server-trouble.ts'
 /** Where a server is right now: fixed, or what the sentinels say. */
 export type Locate = () => Promise<HostPort | undefined>
 
-/** A Subscription is what a connection is for that does nothing but listen. */
+/** What a connection is for that does nothing but listen. */
 export interface Subscription {
   readonly channel: string
   heard(message: string): void
 }
 
 /**
- * SingleConnection talks to one server. When and where to reconnect is decided here: the server may be another one by then
- * (a failover), and nothing may be queued or sent again meanwhile.
+ * Talks to one server. When and where to reconnect is decided here: the server may be another one by then (a failover),
+ * and nothing may be queued or sent again meanwhile.
  */
 export class SingleConnection implements RedisConnection {
   readonly spansPartitions = true
@@ -81,7 +81,7 @@ export class SingleConnection implements RedisConnection {
     await this.#running
   }
 
-  /** #run keeps a connection up until the store is closed. */
+  /** Keeps a connection up until the store is closed. */
   async #run(): Promise<void> {
     for (let attempt = 0; !this.#isClosed; attempt++) {
       const reason = await this.#connectOnce(() => {
@@ -127,13 +127,13 @@ export class SingleConnection implements RedisConnection {
     return new StoreFault('unavailable', this.#shard, this.#trouble)
   }
 
-  /** #checkStanding rejects when the server answers, but cannot count. */
+  /** Rejects when the server answers, but cannot count. */
   async #checkStanding(client: RespClient): Promise<void> {
     this.#trouble = await this.#unlessClosed(troubleOf(client))
     if (this.#trouble !== undefined) throw new Error(this.#trouble)
   }
 
-  /** #unlessClosed resolves as a promise does, and rejects at once when the store is closed. */
+  /** Settles like a promise, but rejects immediately when the store is closed. */
   #unlessClosed<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#giveUp = () => reject(new Error('closed'))
@@ -142,7 +142,7 @@ export class SingleConnection implements RedisConnection {
     })
   }
 
-  /** #lookAtSettings warns about each way to be set up badly once, however often the connection is made. */
+  /** Warns about each way to be set up badly once, however often the connection is made. */
   async #lookAtSettings(client: RespClient): Promise<void> {
     const warning = await evictionWarning((args) => client.call(args))
     if (warning !== undefined && warning !== this.#lastWarning) this.#events.warned(warning)
@@ -163,8 +163,8 @@ export class SingleConnection implements RedisConnection {
 }
 
 /**
- * pingEvery asks the server every second, and gives up one that has been silent for three: a lost machine says nothing. Any
- * reply is a sign of life: of one that is busy, the answer comes after all that was asked before.
+ * Asks the server every second, and gives up one that has been silent for three: a lost machine says nothing. Any reply
+ * is a sign of life: of one that is busy, the answer comes after all that was asked before.
  */
 function pingEvery(client: RespClient): NodeJS.Timeout {
   let isAsked = false

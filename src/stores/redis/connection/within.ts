@@ -1,6 +1,6 @@
 import { StoreFault } from '../../../engine/store-fault.ts'
 
-/** within resolves as a promise does, and rejects when that takes too long. */
+/** Resolves as a promise does, and rejects when that takes too long. */
 export function within<T>(timeoutMs: number, promise: Promise<T>, shard: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const fault = new StoreFault('timeout', shard, 'no answer within the deadline')

@@ -3,48 +3,48 @@ import { MAX_WINDOW_MS } from '../../../core/limit-options.ts'
 import type { Script } from '../scripts/scripts.ts'
 import type { LimitTexts } from './limit-texts.ts'
 
-/** A BatchFormat is how jobs of one kind travel: the script that does them, and how they and its reply are spelled. */
+/** How jobs of one kind travel: the script that does them, and how they and its reply are encoded. */
 export interface BatchFormat<Job, Answer> {
   readonly script: Script
   /** Some key that the job is about: it says where the job is done. */
   keyOf(job: Job): string
-  /** How many keys and limits the job names at the most. */
+  /** The maximum number of keys and limits that the job names. */
   sizeOf(job: Job): number
   encode(jobs: readonly Job[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
   /**
-   * decode returns the answers in order, with undefined for one that makes no sense; or undefined for a reply that cannot be
+   * Returns the answers in order, with undefined for one that makes no sense; or undefined for a reply that cannot be
    * one.
    */
   decode(reply: unknown, jobs: readonly Job[]): readonly (Answer | undefined)[] | undefined
-  /** How a job travels alone, where that is cheaper. */
+  /** How a job travels alone, where that costs less. */
   readonly lone?: LoneFormat<Job, Answer>
   /** How jobs of several partitions travel to one node of a cluster, where they can. */
   readonly byNode?: NodeFormat<Job>
 }
 
-/** A LoneFormat is a BatchFormat for one job: most calls of a quiet service, of which each list around a job is garbage. */
+/** A BatchFormat for one job: most calls of a quiet service, of which each list around a job is garbage. */
 export interface LoneFormat<Job, Answer> {
   encode(job: Job, limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
-  /** decode returns undefined for a reply that the format of batches has to look at. */
+  /** Returns undefined for a reply that the format of batches has to look at. */
   decode(reply: unknown, job: Job): Answer | undefined
 }
 
 /**
- * A NodeFormat is how jobs of several partitions travel together, in a section for each partition. The reply begins with a byte for each
- * section (1 done, 0 left alone), and goes on as that of a batch of all jobs that were done.
+ * How jobs of several partitions travel together, in a section for each partition. The reply begins with a byte for
+ * each section (1 done, 0 left alone), and goes on as that of a batch of all jobs that were done.
  */
 export interface NodeFormat<Job> {
   readonly script: Script
   encode(sections: readonly (readonly Job[])[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch
 }
 
-/** An EncodedBatch is the keys and arguments of one script call. */
+/** The keys and arguments of one script call. */
 export interface EncodedBatch {
   readonly keys: readonly string[]
   readonly args: readonly (string | Buffer)[]
 }
 
-/** isSpanOf says whether a number can be a time to wait under a limit. What is infinite or no number cannot. */
+/** Returns whether a number can be a time to wait under a limit. What is infinite or no number cannot. */
 export function isSpanOf({ windowMs, fullUnits, unitsPerMs }: Limit, ms: number): boolean {
   if (!(ms >= 0)) return false
   // Nearly always.
@@ -53,7 +53,7 @@ export function isSpanOf({ windowMs, fullUnits, unitsPerMs }: Limit, ms: number)
   return ms <= MAX_WINDOW_MS + 2 * (windowMs + fillMs)
 }
 
-/** numberOf returns the number of a key, from 1; one that has none yet is added. */
+/** Returns the number of a key, from 1; one that has none yet is added. */
 export function numberOf<K>(numbers: Map<K, number>, key: K, add: () => number): number {
   const known = numbers.get(key)
   if (known !== undefined) return known

@@ -9,23 +9,23 @@ const REPLY_BYTES = 49
 const BOOK = '|lent'
 const HEAD = '|out'
 
-/** bookKey spells the key of the book of a counter, beside the counter itself. */
+/** Returns the key of the book of a counter, which is stored next to the counter. */
 export function bookKey(stored: string): string {
   return stored + BOOK
 }
 
-/** counterOf undoes bookKey and headKey. The key of a counter stays as it is. */
+/** Undoes bookKey and headKey. The key of a counter stays as it is. */
 export function counterOf(key: string): string {
   if (key.endsWith(BOOK)) return key.slice(0, -BOOK.length)
   return key.endsWith(HEAD) ? key.slice(0, -HEAD.length) : key
 }
 
-/** headKey spells the key of the head of that book: what is out in all. */
+/** Returns the key of the head of that book, which holds the total that is lent. */
 export function headKey(stored: string): string {
   return stored + HEAD
 }
 
-/** encodeExchanges spells a batch of exchanges as the keys and arguments of exchange.lua. The time is for tests. */
+/** Encodes a batch of exchanges as the keys and arguments of exchange.lua. The time is for tests. */
 export function encodeExchanges(
   requests: readonly SliceRequest[],
   limitTexts: LimitTexts,
@@ -38,9 +38,9 @@ export function encodeExchanges(
   const packed = Buffer.allocUnsafe(requests.length * REQUEST_BYTES)
   let at = 0
   for (const request of requests) {
-    const spelled = limitTexts.keyOf(request.key, request.limit)
+    const encoded = limitTexts.keyOf(request.key, request.limit)
     at = packed.writeUInt16LE(
-      numberOf(counterNumbers, spelled, () => counters.push(spelled)),
+      numberOf(counterNumbers, encoded, () => counters.push(encoded)),
       at,
     )
     at = packed.writeUInt16LE(
@@ -64,7 +64,7 @@ export function encodeExchanges(
 }
 
 /**
- * decodeReplies reads the reply of exchange.lua, with undefined for a part that makes no sense; or returns undefined where it has
+ * Reads the reply of exchange.lua, with undefined for a part that makes no sense; or returns undefined where it has
  * another size than it should.
  */
 export function decodeReplies(
@@ -91,7 +91,7 @@ export function decodeReplies(
 
 function makesSense(answer: SliceReply, limit: Limit): boolean {
   const { held, free, holders, resetAfterMs, retryAfterMs, lentRetryAfterMs } = answer
-  // A limit that was lowered is less than what is held; nobody holds more than the largest there is.
+  // After a limit was lowered, more than the limit may be held, but never more than the largest limit.
   const areCounts = isCount(held, MAX_COUNT) && isCount(free, limit.capacity) && isCount(holders, MAX_COUNT)
   return areCounts && [resetAfterMs, retryAfterMs, lentRetryAfterMs].every((ms) => isSpanOf(limit, ms))
 }
@@ -100,7 +100,7 @@ function isCount(value: number, most: number): boolean {
   return value >= 0 && value <= most
 }
 
-/** A Lent is how much of a counter is out, and how many nodes have it. */
+/** How much of a counter is out, and how many nodes have it. */
 export interface Lent {
   readonly hits: number
   readonly nodes: number
@@ -110,7 +110,7 @@ const HOLDER_BYTES = 32
 const HELD_AT = 16
 const ENDS_AT = 24
 
-/** lentIn reads a book: its fields, each before its value, as exchange.lua describes them. What has ended is not out. */
+/** Reads a book: its fields, each before its value, as exchange.lua describes them. What has ended is not out. */
 export function lentIn(fields: readonly Buffer[], nowMs: number): Lent {
   let hits = 0
   let nodes = 0
@@ -124,7 +124,7 @@ export function lentIn(fields: readonly Buffer[], nowMs: number): Lent {
   return { hits, nodes }
 }
 
-/** exchangeFormat is how exchanges travel to exchange.lua. */
+/** How exchanges travel to exchange.lua. */
 export const exchangeFormat: BatchFormat<SliceRequest, SliceReply> = {
   script: loadScript('exchange'),
   keyOf: ({ key }) => key,

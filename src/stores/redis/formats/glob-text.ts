@@ -1,4 +1,4 @@
-/** globText spells a text so that a pattern of Redis means nothing but that text. */
+/** Escapes a text so that a pattern of Redis matches nothing but that text. */
 export function globText(text: string): string {
   return text.replace(/[\\*?[\]^-]/g, '\\$&')
 }

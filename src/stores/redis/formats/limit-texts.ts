@@ -3,8 +3,8 @@ import type { Limit } from '../../../core/limit.ts'
 import { readableKeys, type StoredKeys } from './stored-keys.ts'
 
 /**
- * LimitTexts spells limits for decide.lua, and remembers the spelling: a limit is frozen, only calendars move on. And it names
- * their counters.
+ * Encodes limits for decide.lua, and caches the result: a limit is frozen, only calendars move on. Also returns the
+ * keys of their counters.
  */
 export class LimitTexts {
   readonly #texts = new WeakMap<Limit, string>()
@@ -18,17 +18,17 @@ export class LimitTexts {
     this.#keys = keys
   }
 
-  /** keyOf returns the name of a counter in Redis. */
+  /** Returns the name of a counter in Redis. */
   keyOf(key: string, limit: Limit): string {
     return this.#keys.of(storedKey(key, limit))
   }
 
-  /** aloneOf returns a list of the text alone, which is all the arguments that most calls of a quiet service have. */
+  /** Returns a list of the text alone, which is all the arguments that most calls of a quiet service have. */
   aloneOf(limit: Limit): readonly [string] {
     return this.#listOf(limit, this.#alone, '')
   }
 
-  /** lendableOf is aloneOf for a counter of which slices may be out. */
+  /** Like aloneOf for a counter of which slices may be out. */
   lendableOf(limit: Limit): readonly [string] {
     return this.#listOf(limit, this.#lendable, LENDABLE)
   }
@@ -43,10 +43,10 @@ export class LimitTexts {
 
   of(limit: Limit): string {
     if (limit.calendar !== undefined)
-      return `${spell(limit, this.#keys.isCompact)} ${edges(limit, this.#wallMs()).join(' ')}`
+      return `${formatLimit(limit, this.#keys.isCompact)} ${edges(limit, this.#wallMs()).join(' ')}`
     const known = this.#texts.get(limit)
     if (known !== undefined) return known
-    const text = spell(limit, this.#keys.isCompact)
+    const text = formatLimit(limit, this.#keys.isCompact)
     this.#texts.set(limit, text)
     return text
   }
@@ -57,7 +57,7 @@ const LENDABLE = '+'
 /** Windows whose state is one number where counters are compact: then their letter is a capital. */
 const NUMBERED = 'sfa'
 
-function spell(limit: Limit, isCompact: boolean): string {
+function formatLimit(limit: Limit, isCompact: boolean): string {
   const small = limit.isLog ? limit.algorithmRecord.logLetter : limit.shape[0]
   const letter = isCompact && NUMBERED.includes(String(small)) ? String(small).toUpperCase() : small
   const { windowMs, capacity, unitsPerMs, unitsPerHit, quantumMs } = limit
@@ -67,9 +67,9 @@ function spell(limit: Limit, isCompact: boolean): string {
 }
 
 /**
- * edges returns where the calendar's windows around the present begin: the last two, this one, and the next two. The one
- * before the last matters for a window that a clock which was set back moved off the calendar: of 31 days from the end of
- * January, it reaches into March.
+ * Returns where the calendar's windows around the present begin: the last two, this one, and the next two. The one
+ * before the last matters for a window that a clock which was set back moved off the calendar: of 31 days from the end
+ * of January, it reaches into March.
  */
 function edges({ calendar }: Limit, nowMs: number): number[] {
   if (calendar === undefined) return []

@@ -25,7 +25,7 @@ describe('the plain form', () => {
     expect(encode([charge()])).toEqual({ keys: ['k|s1m'], args: ['s 10 60000 10 0 1 1 0'] })
   })
 
-  it('tells another cost than 1, and a time where there is one', () => {
+  it('encodes another cost than 1, and a time where there is one', () => {
     expect(encode([charge({ cost: -7 })])?.args.slice(1)).toEqual(['-7'])
     expect(encode([charge()], NOW_MS)?.args.slice(1)).toEqual(['1', '1780000000000'])
   })
@@ -38,7 +38,7 @@ describe('the plain form', () => {
     expect(encode([charge({ policy: LEASED, cost: -1 })])?.keys).toEqual(['k|s1m'])
   })
 
-  it('of a group marks the rules that do not bind by themselves, and tells costs that differ', () => {
+  it('of a group marks the rules that do not enforce, and encodes costs that differ', () => {
     const charges = [
       charge({ enforce: false, quota: true }),
       charge({ limit: HUNDRED, quota: true, cost: 5 }),

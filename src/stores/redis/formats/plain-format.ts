@@ -6,11 +6,11 @@ import type { LimitTexts } from './limit-texts.ts'
 
 /** The groups of one request are small. In larger ones, to look for a counter that is named twice would cost more than it saves. */
 const MAX_CHARGES = 16
-/** Marks of rules that do not bind by themselves. */
+/** Marks of rules that do not enforce. */
 const SHADOW = '~'
 const QUOTA = '&'
 
-/** encodePlain spells the one group of a call in the plain form of decide.lua; undefined for one that takes the other. */
+/** Encodes the only group of a call in the plain form of decide.lua; undefined for one that needs the other form. */
 export function encodePlain(
   charges: readonly Charge[],
   limitTexts: LimitTexts,
@@ -26,34 +26,34 @@ export function encodePlain(
   return { keys, args: argsOf(limits, costs, nowMs) }
 }
 
-/** encodeAlone is encodePlain for a lone charge: most calls of a quiet service. */
+/** Like encodePlain for a lone charge: most calls of a quiet service. */
 function encodeAlone(charge: Charge, limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch | undefined {
   const { key, limit, cost, debit } = charge
   if (limit.isLog || debit === true) return undefined
   const isLendable = mayBeLent(charge)
   const alone = isLendable ? limitTexts.lendableOf(limit) : limitTexts.aloneOf(limit)
   const args = cost === 1 && nowMs === undefined ? alone : argsOf(alone[0], cost, nowMs)
-  const spelled = limitTexts.keyOf(key, limit)
-  return { keys: isLendable ? [spelled, headKey(spelled)] : [spelled], args }
+  const encoded = limitTexts.keyOf(key, limit)
+  return { keys: isLendable ? [encoded, headKey(encoded)] : [encoded], args }
 }
 
 function isPlain(charge: Charge): boolean {
   return !charge.limit.isLog && charge.debit !== true && !mayBeLent(charge)
 }
 
-/** markOf tells which charges refuse their group. Of a lone one nobody asks. */
+/** Marks which charges refuse their group. A lone one needs no mark. */
 function markOf({ enforce, quota }: Charge): string {
   if (!enforce) return SHADOW
   return quota === true ? QUOTA : ''
 }
 
-/** argsOf leaves out what goes without saying: a cost of 1, and the server's own time. */
+/** Leaves out what goes without saying: a cost of 1, and the server's own time. */
 function argsOf(limits: string, costs: number | string, nowMs: number | undefined): string[] {
   if (nowMs !== undefined) return [limits, String(costs), String(nowMs)]
   return costs === 1 ? [limits] : [limits, String(costs)]
 }
 
-/** decodeWhole reads the number that says that a lone charge is allowed; undefined for one that makes no sense. */
+/** Reads the number that says that a lone charge is allowed; undefined for one that makes no sense. */
 export function decodeWhole(whole: number, { limit }: Charge): Verdict | undefined {
   if (!Number.isSafeInteger(whole) || whole < 0) return undefined
   const scale = limit.capacity + 1

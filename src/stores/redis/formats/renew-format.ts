@@ -9,12 +9,12 @@ const RENEWAL_BYTES = 6 + ID_BYTES
 /** What the bytes of a reply mean. */
 const CODES: readonly Renewal[] = ['held', 'retaken', 'overrun', 'lost']
 
-/** A RenewedCounter is a part of what is to be renewed of a counter. */
+/** A part of what is to be renewed of a counter. */
 export interface RenewedCounter extends Pick<CounterRenewals, 'key' | 'limit'> {
   readonly wanted: readonly WantedRenewal[]
 }
 
-/** renewalCalls divides renewals into calls of up to so many permits, so that none holds the server up for long. */
+/** Splits renewals into calls of up to `mostPermits` permits, so that none holds the server up for long. */
 export function renewalCalls(counters: Iterable<CounterRenewals>, mostPermits: number): RenewedCounter[][] {
   const calls: RenewedCounter[][] = []
   let room = 0
@@ -34,7 +34,7 @@ export function renewalCalls(counters: Iterable<CounterRenewals>, mostPermits: n
   return calls
 }
 
-/** encodeRenewals spells renewals as the keys and arguments of renew.lua. The time is for tests. */
+/** Encodes renewals as the keys and arguments of renew.lua. The time is for tests. */
 export function encodeRenewals(counters: readonly RenewedCounter[], texts: LimitTexts, nowMs?: number): EncodedBatch {
   const limits: string[] = []
   const limitNumbers = new Map<Limit, number>()
@@ -56,7 +56,7 @@ export function encodeRenewals(counters: readonly RenewedCounter[], texts: Limit
   }
 }
 
-/** readRenewals reads the reply of renew.lua. What makes no sense is missed. */
+/** Reads the reply of renew.lua. What makes no sense is missed. */
 export function readRenewals(reply: unknown, counters: readonly RenewedCounter[], results: RenewalResults): void {
   let at = 0
   for (const { wanted } of counters) {

@@ -7,7 +7,7 @@ const KEY = 'sluice:{17}:api|user|user=42|s1m'
 const hash = new KeyedHash(17, 42)
 
 describe('a readable key', () => {
-  it('is the key as it is spelled', () => {
+  it('is the key as it is encoded', () => {
     expect(readableKeys('').of(KEY)).toBe(KEY)
   })
 })

@@ -1,20 +1,20 @@
 import type { KeyedHash } from '../../../core/hash.ts'
 import { globText } from './glob-text.ts'
 
-/** StoredKeys says under which name Redis has a counter, whose key is spelled as storedKey does. */
+/** Maps counter keys, as storedKey formats them, to their names in Redis. */
 export interface StoredKeys {
   /** Names are hashes, and what is counted in windows is one number. */
   readonly isCompact: boolean
-  of(spelled: string): string
-  /** A pattern of Redis for the names of all counters of a domain, which is spelled as in keys. */
+  of(encoded: string): string
+  /** A pattern of Redis for the names of all counters of a domain, given as keys contain it. */
   patternOf(domain: string): string
 }
 
-/** readableKeys are the keys as they are spelled: `sluice:{17}:api|user|user=42|s1m`. */
+/** Keys as they are formatted: `sluice:{17}:api|user|user=42|s1m`. */
 export function readableKeys(keyPrefix: string): StoredKeys {
   return {
     isCompact: false,
-    of: (spelled) => spelled,
+    of: (encoded) => encoded,
     patternOf: (domain) => `${globText(keyPrefix)}sluice:{*}:${globText(domain)}|*`,
   }
 }
@@ -28,12 +28,12 @@ const DOMAIN_SPACE = 0xd03a17
 const COUNTER_SPACE = 0xc0137e
 
 /**
- * CompactKeys are keyed hashes: `~`, 3 digits for the domain, 10 for the counter, of 6 bits each; before it the prefix and, on a
+ * Keyed hashes: `~`, 3 digits for the domain, 10 for the counter, of 6 bits each; before it the prefix and, on a
  * cluster, the partition's tag. With 14 bytes a key is in the second smallest class of Redis' allocators.
  *
- * Two of n counters of a domain share a name, and so a budget, with a chance of n² / 2^61: 1 in 2.3 million for a million, 1 in
- * 230 for a hundred million. Two domains are reset together with a chance of 1 in 262,144. Who does not know the secret cannot
- * look for either.
+ * Two of n counters of a domain share a name, and so a budget, with a chance of n² / 2^61: 1 in 2.3 million for a
+ * million, 1 in 230 for a hundred million. Two domains are reset together with a chance of 1 in 262,144. Who does not
+ * know the secret cannot look for either.
  */
 export class CompactKeys implements StoredKeys {
   readonly isCompact = true
@@ -50,12 +50,12 @@ export class CompactKeys implements StoredKeys {
     this.#isTagged = isTagged
   }
 
-  of(spelled: string): string {
+  of(encoded: string): string {
     const tagAt = this.#keyPrefix.length + NAME.length
-    const tagEnd = spelled.indexOf('}', tagAt)
+    const tagEnd = encoded.indexOf('}', tagAt)
     const keyAt = tagEnd < 0 ? 0 : tagEnd + 2
-    const domain = this.#domain(spelled.slice(keyAt, spelled.indexOf('|', keyAt)))
-    this.#hash.of(spelled.slice(keyAt), COUNTER_SPACE)
+    const domain = this.#domain(encoded.slice(keyAt, encoded.indexOf('|', keyAt)))
+    this.#hash.of(encoded.slice(keyAt), COUNTER_SPACE)
     const { high, low } = this.#hash
     const name = String.fromCharCode(
       TILDE,
@@ -73,7 +73,7 @@ export class CompactKeys implements StoredKeys {
       digit(low, 6),
       digit(low, 0),
     )
-    if (this.#isTagged) return `${this.#keyPrefix}${spelled.slice(tagAt, tagEnd + 1)}${name}`
+    if (this.#isTagged) return `${this.#keyPrefix}${encoded.slice(tagAt, tagEnd + 1)}${name}`
     return this.#keyPrefix === '' ? name : this.#keyPrefix + name
   }
 
@@ -84,7 +84,7 @@ export class CompactKeys implements StoredKeys {
     return `${globText(this.#keyPrefix)}${this.#isTagged ? '{*}' : ''}${globText(name)}${rest}*`
   }
 
-  /** #domain hashes a domain. Nearly always it is the one of the call before. */
+  /** Hashes a domain. Nearly always it is the one of the call before. */
   #domain(domain: string): number {
     if (domain !== this.#lastDomain) {
       this.#hash.of(domain, DOMAIN_SPACE)
@@ -97,7 +97,7 @@ export class CompactKeys implements StoredKeys {
 
 const COUNTER_DIGITS = 10
 
-/** digit is the code of one of 64 digits, of the six bits from a place on. */
+/** Returns the code of one of 64 digits, of the six bits from a place on. */
 function digit(word: number, from: number): number {
   return DIGITS[(word >>> from) & 0x3f]
 }

@@ -36,7 +36,7 @@ describe('a batch', () => {
     expect([keys.length, args[1]]).toEqual([1, '2'])
   })
 
-  it('tells a time only when there is one', () => {
+  it('encodes a time only when there is one', () => {
     expect(encodeGroups([group(charge())], new LimitTexts()).args[0]).toBe('')
     expect(encodeGroups([group(charge())], new LimitTexts(), 1_780_000_000_000).args[0]).toBe('1780000000000')
   })
@@ -140,7 +140,7 @@ describe('a reply', () => {
     ])
   })
 
-  it('may tell of a bucket that takes longer than ten years to fill', () => {
+  it('may describe a bucket that takes longer than ten years to fill', () => {
     const slow = compileLimit({ algorithm: 'token_bucket', limit: 1, window: '3650d', burst: 10 })
     const reply = Buffer.alloc(21)
     reply.writeDoubleLE(3_153_600_000_000, 5)

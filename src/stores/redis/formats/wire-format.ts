@@ -28,14 +28,14 @@ const DEBIT = 16
 const LENT = 32
 const NEXT = 64
 
-/** A Group is the charges of one request that are decided together, and the id of the permits that an acquire takes. */
+/** The charges of one request that are decided together, and the id of the permits that an acquire takes. */
 export interface Group {
   readonly charges: readonly Charge[]
   /** 8 bytes; undefined for a check, which only looks at concurrency limits. */
   readonly permits: Buffer | undefined
 }
 
-/** encodeGroups spells a batch of groups as the keys and arguments of decide.lua. The time is for tests. */
+/** Encodes a batch of groups as the keys and arguments of decide.lua. The time is for tests. */
 export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, nowMs?: number): EncodedBatch {
   const time = nowMs === undefined ? '' : String(nowMs)
   // Most calls of a quiet service: a third of the garbage.
@@ -44,8 +44,8 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
     const packed = Buffer.allocUnsafe(2 + CHARGE_BYTES)
     const isLent = mayBeLent(charge)
     writeCharge(packed, packed.writeUInt16LE(1, 0), 1, 1, isLent ? 2 : 0, charge, groups[0].permits)
-    const spelled = limitTexts.keyOf(charge.key, charge.limit)
-    const keys = isLent ? [spelled, headKey(spelled)] : [spelled]
+    const encoded = limitTexts.keyOf(charge.key, charge.limit)
+    const keys = isLent ? [encoded, headKey(encoded)] : [encoded]
     return { keys, args: [time, '1', limitTexts.of(charge.limit), packed] }
   }
   const packer = new Packer(limitTexts, packedBytes(groups))
@@ -54,7 +54,7 @@ export function encodeGroups(groups: readonly Group[], limitTexts: LimitTexts, n
   return { keys, args: [time, String(limits.length), ...limits, packed] }
 }
 
-/** encodeSections spells groups of several partitions, each a section, as the arguments of decide-node.lua. */
+/** Encodes groups of several partitions, each a section, as the arguments of decide-node.lua. */
 export function encodeSections(
   sections: readonly (readonly Group[])[],
   limitTexts: LimitTexts,
@@ -83,13 +83,13 @@ function packedBytes(groups: readonly Group[]): number {
   return bytes
 }
 
-/** A Packer spells groups one after the other. Keys and limits stand once each. */
+/** Encodes groups one after the other. Each key and limit occurs once. */
 class Packer {
   readonly keys: string[] = []
   readonly limits: string[] = []
   readonly packed: Buffer
   readonly #keyNumbers = new Map<string, number>()
-  /** The numbers of heads, by those of their counters. No counter is named as a head is. */
+  /** The numbers of heads, by those of their counters. No counter has the name of a head. */
   readonly #headNumbers: number[] = []
   readonly #limitNumbers = new Map<Limit, number>()
   readonly #limitTexts: LimitTexts
@@ -103,25 +103,25 @@ class Packer {
   add({ charges, permits }: Group): void {
     this.#at = this.packed.writeUInt16LE(charges.length, this.#at)
     for (const charge of charges) {
-      const spelled = this.#limitTexts.keyOf(charge.key, charge.limit)
-      const key = numberOf(this.#keyNumbers, spelled, () => this.keys.push(spelled))
+      const encoded = this.#limitTexts.keyOf(charge.key, charge.limit)
+      const key = numberOf(this.#keyNumbers, encoded, () => this.keys.push(encoded))
       const limit = numberOf(this.#limitNumbers, charge.limit, () =>
         this.limits.push(this.#limitTexts.of(charge.limit)),
       )
-      const head = mayBeLent(charge) ? this.#headNumber(key, spelled) : 0
+      const head = mayBeLent(charge) ? this.#headNumber(key, encoded) : 0
       this.#at = writeCharge(this.packed, this.#at, key, limit, head, charge, permits)
     }
   }
 
-  #headNumber(key: number, spelled: string): number {
-    this.#headNumbers[key] ??= this.keys.push(headKey(spelled))
+  #headNumber(key: number, encoded: string): number {
+    this.#headNumbers[key] ??= this.keys.push(headKey(encoded))
     return this.#headNumbers[key]
   }
 }
 
 /**
- * writeCharge writes a charge whose key and limit have numbers, and returns where the next one begins. `head` is the number of
- * the head of its book, 0 where nothing can be lent.
+ * Writes a charge whose key and limit have numbers, and returns where the next one begins. `head` is the number of the
+ * head of its book, 0 where nothing can be lent.
  */
 function writeCharge(
   packed: Buffer,
@@ -142,7 +142,7 @@ function writeCharge(
   return at + CHARGE_BYTES
 }
 
-/** flagsOf says what a charge does. A cost of 0 looks, and only an acquire takes permits. */
+/** Returns what a charge does. A cost of 0 looks, and only an acquire takes permits. */
 function flagsOf(charge: Charge, permits: Buffer | undefined): number {
   const { enforce, quota, limit, cost, debit } = charge
   if (debit === true) return DEBIT | KEEP
@@ -157,8 +157,8 @@ function flagsOf(charge: Charge, permits: Buffer | undefined): number {
 }
 
 /**
- * decodeVerdicts reads the reply of decide.lua: the verdicts of each group, in order, and undefined for a group with a verdict
- * that makes no sense. It returns undefined where the reply has the wrong size.
+ * Reads the reply of decide.lua: the verdicts of each group, in order, and undefined for a group with a verdict that
+ * makes no sense. It returns undefined where the reply has the wrong size.
  */
 export function decodeVerdicts(reply: unknown, groups: readonly Group[]): (Verdict[] | undefined)[] | undefined {
   let count = 0
@@ -207,7 +207,7 @@ function sizeOf({ charges }: Group): number {
   return names
 }
 
-/** encode spells a batch in the form of decide.lua that is the cheaper one. */
+/** Encodes a batch in the form of decide.lua that costs less. */
 function encode(groups: readonly Group[], limitTexts: LimitTexts, nowMs: number | undefined): EncodedBatch {
   return groups.length === 1 ? encodeLone(groups[0], limitTexts, nowMs) : encodeGroups(groups, limitTexts, nowMs)
 }
@@ -216,21 +216,21 @@ function encodeLone(group: Group, limitTexts: LimitTexts, nowMs: number | undefi
   return encodePlain(group.charges, limitTexts, nowMs) ?? encodeGroups([group], limitTexts, nowMs)
 }
 
-/** decode is decodeVerdicts, and reads the number that answers a lone charge. Some clients have numbers as texts. */
+/** Like decodeVerdicts, and reads the number that answers a lone charge. Some clients have numbers as texts. */
 function decode(reply: unknown, groups: readonly Group[]): (readonly Verdict[] | undefined)[] | undefined {
   if (typeof reply !== 'number' && typeof reply !== 'string') return decodeVerdicts(reply, groups)
   if (groups.length !== 1 || groups[0].charges.length !== 1) return undefined
   return [decodeLone(Number(reply), groups[0])]
 }
 
-/** decodeLone reads the number that answers a lone charge. */
+/** Reads the number that answers a lone charge. */
 function decodeLone(reply: unknown, { charges }: Group): readonly Verdict[] | undefined {
   if (typeof reply !== 'number' || charges.length !== 1) return undefined
   const verdict = decodeWhole(reply, charges[0])
   return verdict === undefined ? undefined : [verdict]
 }
 
-/** decideFormat is how groups travel to decide.lua. */
+/** How groups travel to decide.lua. */
 export const decideFormat: BatchFormat<Group, readonly Verdict[]> = {
   script: loadScript('decide'),
   keyOf: ({ charges }) => charges[0].key,

@@ -1,6 +1,6 @@
 import type { Reply } from './reply.ts'
 
-/** An Asker is who asked, and is told once: what was answered, or why there is no answer. An error reply is none. */
+/** Called once with the reply, or with the reason why there is none. An error reply counts as no reply. */
 export interface Asker {
   answered(reply: Reply): void
   failed(error: Error): void
@@ -10,7 +10,7 @@ export interface Asker {
 
 const INITIAL_ROOM = 16
 
-/** An AskerQueue is those who wait for replies, in order: a ring that grows. */
+/** The askers that wait for replies, in order: a ring that grows. */
 export class AskerQueue {
   #ring: (Asker | undefined)[] = new Array<Asker | undefined>(INITIAL_ROOM).fill(undefined)
   #head = 0
@@ -22,7 +22,7 @@ export class AskerQueue {
     this.#size++
   }
 
-  /** next takes out the one who has waited longest. */
+  /** Takes out the one who has waited longest. */
   next(): Asker | undefined {
     if (this.#size === 0) return undefined
     const asker = this.#ring[this.#head]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { CommandWriter } from './command-writer.ts'
 
-const spelled = (...args: (string | Uint8Array)[]): string => {
+const encoded = (...args: (string | Uint8Array)[]): string => {
   const writer = new CommandWriter()
   writer.write(args)
   return writer.take().toString('latin1')
@@ -9,29 +9,29 @@ const spelled = (...args: (string | Uint8Array)[]): string => {
 
 describe('CommandWriter', () => {
   it('writes a command as a list of texts with their lengths', () => {
-    expect(spelled('SET', 'key', '')).toBe('*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$0\r\n\r\n')
+    expect(encoded('SET', 'key', '')).toBe('*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$0\r\n\r\n')
   })
 
   it('counts bytes, not characters', () => {
-    expect(spelled('é😀')).toBe(`*1\r\n$6\r\n${Buffer.from('é😀').toString('latin1')}\r\n`)
-    expect(spelled('a\r\né')).toBe(`*1\r\n$5\r\n${Buffer.from('a\r\né').toString('latin1')}\r\n`)
+    expect(encoded('é😀')).toBe(`*1\r\n$6\r\n${Buffer.from('é😀').toString('latin1')}\r\n`)
+    expect(encoded('a\r\né')).toBe(`*1\r\n$5\r\n${Buffer.from('a\r\né').toString('latin1')}\r\n`)
   })
 
   it('takes bytes as they are', () => {
-    expect(spelled(Buffer.from([0, 13, 10, 255]))).toBe('*1\r\n$4\r\n\0\r\n\xff\r\n')
+    expect(encoded(Buffer.from([0, 13, 10, 255]))).toBe('*1\r\n$4\r\n\0\r\n\xff\r\n')
   })
 
-  it.each([9, 10, 99, 100, 1_000, 65_536])('spells a length of %d', (length) => {
+  it.each([9, 10, 99, 100, 1_000, 65_536])('formats a length of %d', (length) => {
     const text = 'x'.repeat(length)
-    expect(spelled(text)).toBe(`*1\r\n$${length}\r\n${text}\r\n`)
-    expect(spelled(Buffer.from(text))).toBe(`*1\r\n$${length}\r\n${text}\r\n`)
+    expect(encoded(text)).toBe(`*1\r\n$${length}\r\n${text}\r\n`)
+    expect(encoded(Buffer.from(text))).toBe(`*1\r\n$${length}\r\n${text}\r\n`)
   })
 
   it('has room for many arguments, and for one that is large and not in ASCII', () => {
     const many = Array.from({ length: 5_000 }, (_, i) => `argument ${i}`)
-    expect(spelled(...many)).toBe(`*5000\r\n${many.map((text) => `$${text.length}\r\n${text}\r\n`).join('')}`)
+    expect(encoded(...many)).toBe(`*5000\r\n${many.map((text) => `$${text.length}\r\n${text}\r\n`).join('')}`)
     const large = 'ü'.repeat(700_000)
-    expect(spelled(large)).toBe(`*1\r\n$1400000\r\n${Buffer.from(large).toString('latin1')}\r\n`)
+    expect(encoded(large)).toBe(`*1\r\n$1400000\r\n${Buffer.from(large).toString('latin1')}\r\n`)
   })
 
   it('lends what was written, and uses the bytes again when they have been read', () => {
@@ -63,7 +63,7 @@ describe('CommandWriter', () => {
     }
   })
 
-  it('starts anew with each take, and what was taken stays as it is', () => {
+  it('restarts with each take, and what was taken stays as it is', () => {
     const writer = new CommandWriter()
     writer.write(['A'])
     writer.write(['B'])

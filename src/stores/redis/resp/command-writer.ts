@@ -11,16 +11,16 @@ const CR = 0x0d
 const LF = 0x0a
 const ZERO = 0x30
 const LAST_ASCII = 0x7f
-/** In UTF-8 a unit of a string takes three bytes at the most. */
+/** In UTF-8 a unit of a string takes at most three bytes. */
 const MAX_BYTES_A_UNIT = 3
 
-/** CommandWriter spells commands as the bytes that a server reads (RESP 2). */
+/** Encodes commands as the bytes that a server reads (RESP 2). */
 export class CommandWriter {
   #bytes = Buffer.allocUnsafe(INITIAL_BYTES)
   #length = 0
   #views = new Views(this.#bytes)
 
-  /** write appends a command. */
+  /** Appends a command. */
   write(args: readonly (string | Uint8Array)[]): void {
     this.#reserve(LINE_BYTES)
     this.#line(ASTERISK, args.length)
@@ -35,22 +35,20 @@ export class CommandWriter {
     return this.#length
   }
 
-  /**
-   * lend returns what was written since the last time, without a copy: until giveBack, nothing may be written.
-   */
+  /** Returns what was written since the last time, without a copy: until giveBack, nothing may be written. */
   lend(): Buffer {
     const length = this.#length
     this.#length = 0
     return this.#views.of(length)
   }
 
-  /** giveBack ends what lend began. The bytes are used again, or not if somebody still reads them. */
+  /** Ends what lend began. The bytes are reused, unless they are still being read. */
   giveBack(isRead: boolean): void {
     if (isRead && this.#bytes.length <= MAX_KEPT_BYTES) return
     this.#renew(INITIAL_BYTES)
   }
 
-  /** take returns what was written since the last time. The bytes are the caller's. */
+  /** Returns what was written since the last time. The bytes are the caller's. */
   take(): Buffer {
     // Not Buffer.from: this one comes out of the pool when it is small.
     const taken = Buffer.allocUnsafe(this.#length)
@@ -87,7 +85,7 @@ export class CommandWriter {
     this.#end()
   }
 
-  /** #line writes a mark and a whole number. */
+  /** Writes a mark and a whole number. */
   #line(mark: number, value: number): void {
     const bytes = this.#bytes
     bytes[this.#length++] = mark

@@ -9,14 +9,14 @@ const LF = 0x0a
 const MINUS = 0x2d
 const ZERO = 0x30
 const NINE = 0x39
-/** Of 2^53 and more, not every whole number can be told from the next. */
+/** From 2^53 on, neighbouring whole numbers can no longer be distinguished. */
 const MAX_DIGITS = 16
 
 const NOTHING = Buffer.alloc(0)
 /** What is there is not a whole reply yet. */
 const INCOMPLETE = Symbol('incomplete')
 
-/** ReplyReader reads replies (RESP 2) from the bytes that come in, in whatever pieces. */
+/** Reads replies (RESP 2) from the bytes that come in, in whatever pieces. */
 export class ReplyReader {
   readonly #onReply: (reply: Reply) => void
   /** What is read: a piece as it came, or one that begins with what was left of those before. */
@@ -24,14 +24,14 @@ export class ReplyReader {
   #at = 0
   /** The beginning of a reply whose end has not come yet. */
   #rest: Buffer = NOTHING
-  /** So many bytes must be there before it is worth looking again. */
+  /** This many bytes must have arrived before it is worth parsing again. */
   #needed = 0
 
   constructor(onReply: (reply: Reply) => void) {
     this.#onReply = onReply
   }
 
-  /** read takes a piece, which may be used again afterwards. It throws a ProtocolError when that is no reply. */
+  /** Takes a piece, which may be used again afterwards. It throws a ProtocolError when that is no reply. */
   read(piece: Buffer): void {
     this.#bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
     this.#at = 0
@@ -42,7 +42,7 @@ export class ReplyReader {
     this.#bytes = NOTHING
   }
 
-  /** #readAll reads the whole replies, and returns where the next one begins. */
+  /** Reads the whole replies, and returns where the next one begins. */
   #readAll(): number {
     let start = 0
     while (this.#at < this.#bytes.length) {
@@ -81,7 +81,7 @@ export class ReplyReader {
     }
   }
 
-  /** #lineEnd returns where the line ends, and goes on behind it; -1 when its end has not come. */
+  /** Returns where the line ends, and goes on behind it; -1 when its end has not come. */
   #lineEnd(): number {
     const bytes = this.#bytes
     for (let i = this.#at; i + 1 < bytes.length; i++) {

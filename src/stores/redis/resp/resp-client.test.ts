@@ -55,7 +55,7 @@ describe('a RespClient', () => {
     expect(replies).toEqual(['OK', bytes, null, 7, [bytes, null, Buffer.from('7')]])
   })
 
-  it('writes all that is asked in one turn at once', async () => {
+  it('writes all that is asked in one turn in one piece', async () => {
     const client = await open()
     const write = vi.spyOn(Socket.prototype, 'write')
     onTestFinished(() => write.mockRestore())
@@ -67,7 +67,7 @@ describe('a RespClient', () => {
     expect(write.mock.calls.map(([bytes]) => String(bytes))).toEqual([echo('one') + echo('two') + echo('three')])
   })
 
-  it('writes what a prompt asker asks at once, behind what was asked before', async () => {
+  it('writes what a prompt asker asks immediately, behind what was asked before', async () => {
     const client = await open()
     const write = vi.spyOn(Socket.prototype, 'write')
     onTestFinished(() => write.mockRestore())
@@ -91,7 +91,7 @@ describe('a RespClient', () => {
       }),
     })
     const words = Array.from({ length: 200 }, (_, i) => `${i}|`.repeat(100_000).slice(0, 100_000))
-    const spelled = words.map((word) => `*1\r\n$100000\r\n${word}\r\n`).join('')
+    const encoded = words.map((word) => `*1\r\n$100000\r\n${word}\r\n`).join('')
     // Some at once, some at the end of a turn, and others while nothing leaves.
     for (const [i, word] of words.entries()) {
       client.ask([word], { isPrompt: i % 3 > 0, answered() {}, failed() {} })
@@ -99,11 +99,11 @@ describe('a RespClient', () => {
     }
     await until('the server has a connection', () => reader !== undefined)
     reader?.resume()
-    await until('all has come', () => pieces.reduce((sum, { length }) => sum + length, 0) === spelled.length)
-    expect(Buffer.concat(pieces).equals(Buffer.from(spelled))).toBe(true)
+    await until('all has come', () => pieces.reduce((sum, { length }) => sum + length, 0) === encoded.length)
+    expect(Buffer.concat(pieces).equals(Buffer.from(encoded))).toBe(true)
   })
 
-  it('tells an error that the server answers, and goes on', async () => {
+  it('reports an error that the server answers, and goes on', async () => {
     const client = await open()
     const [wrong, right] = await Promise.allSettled([client.call(['NOTHING']), client.call(['PING'])])
     expect(wrong).toMatchObject({
@@ -128,7 +128,7 @@ describe('a RespClient', () => {
     expect(await client.call(['PING'])).toBe('PONG')
   })
 
-  it('rejects when nobody listens', async () => {
+  it('rejects when no one listens', async () => {
     const at = await serve(() => {})
     servers.pop()?.close()
     await expect(open({ at })).rejects.toThrow('ECONNREFUSED')

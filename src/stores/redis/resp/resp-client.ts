@@ -31,9 +31,9 @@ const CONNECT_TIMEOUT_MS = 1_000
 const KEEP_ALIVE_MS = 5_000
 
 /**
- * RespClient is one connection to one server, over which commands go out in the order they are given, and replies come
- * back in the same order. It does not connect again, queue, or send anything twice. Replies are RESP 2, which every
- * Redis and every fork of it speaks.
+ * One connection to one server, over which commands go out in the order they are given, and replies come back in the
+ * same order. It does not connect again, queue, or send anything twice. Replies are RESP 2, which every Redis and every
+ * fork of it speaks.
  */
 export class RespClient {
   readonly #socket: Socket
@@ -47,7 +47,7 @@ export class RespClient {
     this.#writeOut()
   }
   #isFlushing = false
-  /** With TLS nothing leaves at once. */
+  /** With TLS, nothing is written immediately. */
   readonly #isCopying: boolean
   #piecesRead = 0
   #isReady = false
@@ -62,7 +62,7 @@ export class RespClient {
     const buffer = Buffer.allocUnsafe(READ_BYTES)
     const views = new Views(buffer)
     const read = (piece: Buffer): void => this.#read(piece)
-    // Where a runtime does not read into the buffer that it is given, it hands out pieces of its own.
+    // A runtime that does not read into the given buffer passes buffers it allocated.
     const callback = (bytes: number): boolean => {
       read(views.of(bytes))
       return true
@@ -74,7 +74,7 @@ export class RespClient {
     if (options.keepAlive === false) this.#socket.unref()
   }
 
-  /** open connects and logs in, within a second, or rejects. `whenMade` is told the client before that, to destroy it. */
+  /** Connects and logs in within a second, or rejects. `whenMade` receives the client before that, to destroy it. */
   static async open(
     options: RespClientOptions,
     whenMade: (client: RespClient) => void = () => {},
@@ -103,14 +103,15 @@ export class RespClient {
     return this.#piecesRead
   }
 
-  /** ended resolves with the reason when the connection has ended. */
+  /** Resolves with the reason when the connection has ended. */
   get ended(): Promise<string> {
     return this.#ended
   }
 
   /**
-   * ask sends a command at the end of this turn, with all others of the turn: one write to the socket, and one read there. That of a
-   * prompt asker is written now, with those before it: the end of a turn is half a kilobyte of garbage of Node.js.
+   * Sends a command at the end of this turn, with all others of the turn: one write to the socket, and one read there.
+   * That of a prompt asker is written now, with those before it: the end of a turn is half a kilobyte of garbage of
+   * Node.js.
    */
   ask(args: Args, asker: Asker): void {
     if (this.#isOver) {
@@ -132,13 +133,13 @@ export class RespClient {
     })
   }
 
-  /** subscribe makes this a connection that listens, and can do little else. */
+  /** Makes this a connection that listens, and can do little else. */
   async subscribe(channel: string, heard: (message: string) => void): Promise<void> {
     this.#heard = heard
     await this.call(['SUBSCRIBE', channel])
   }
 
-  /** destroy ends the connection; what was asked and is not answered fails. */
+  /** Ends the connection; what was asked and is not answered fails. */
   destroy(reason = 'closed'): void {
     this.#over(reason)
     this.#socket.destroy()
@@ -158,7 +159,9 @@ export class RespClient {
     if (reason !== undefined) throw new Error(reason)
   }
 
-  /** #writeOut writes what was asked. What leaves at once need not be copied: a socket that holds nothing has handed it on. */
+  /**
+   * Writes what was asked. What leaves immediately need not be copied: a socket that holds nothing has handed it on.
+   */
   #writeOut(): void {
     if (this.#isOver || this.#writer.length === 0) return
     if (this.#isCopying || this.#socket.writableLength > 0) {
@@ -205,12 +208,14 @@ function dial({ at, tls, certificates }: RespClientOptions, onread: Reading): So
   if (typeof at === 'string') return connectTcp({ path: at, onread })
   const where = { host: at.host, port: at.port, onread, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS }
   if (!tls) return connectTcp(where).setNoDelay(true)
-  // Loaded by those who need it: it takes a process 3 MB.
+  // Loaded only when needed: it costs a process 3 MB.
   const { connect: connectTls } = process.getBuiltinModule('node:tls')
   return connectTls({ ...where, ...nameOf(at), ...certificates }).setNoDelay(true)
 }
 
-/** nameOf is what the server is called in the handshake, so that one that has several certificates shows the right one. */
+/**
+ * Returns what the server is called in the handshake, so that one that has several certificates shows the right one.
+ */
 function nameOf({ host }: HostPort): { servername?: string } {
   return isIP(host) === 0 ? { servername: host } : {}
 }

@@ -1,8 +1,8 @@
 const MAX_KEPT_BYTES = 512
 
 /**
- * Views are the beginnings of a buffer, by their length. Short ones are kept: commands and replies of a service have few lengths, and
- * a view is a hundred bytes of garbage.
+ * The beginnings of a buffer, by their length. Short ones are kept: commands and replies of a service have few lengths,
+ * and a view is a hundred bytes of garbage.
  */
 export class Views {
   readonly buffer: Buffer

@@ -1,9 +1,9 @@
-/** FunctionUse remembers which servers cannot run a function, or may not: there, scripts do the same. */
+/** Remembers which servers cannot run a function, or may not: there, scripts do the same. */
 export class FunctionUse {
   /** The names of functions, by server. */
   readonly #without = new Map<string, Set<string>>()
 
-  /** maybe says whether it is worth to try a function on a server. */
+  /** Returns whether it is worth to try a function on a server. */
   maybe(shard: string, name: string): boolean {
     return this.#without.get(shard)?.has(name) !== true
   }

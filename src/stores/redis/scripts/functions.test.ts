@@ -67,7 +67,7 @@ describe('a decision', () => {
     expect(await asked()).toEqual({ fcall: 3, load: 1, evalsha: 0, eval: 0 })
   })
 
-  it('of many at once are counted once each while the function is not there', async () => {
+  it('of many simultaneous calls are counted once each while the function is not there', async () => {
     const { remaining } = await bench()
     const all = await Promise.all(Array.from({ length: 50 }, () => remaining()))
     expect([...all].sort((a, b) => b - a)).toEqual(Array.from({ length: 50 }, (_, i) => 99 - i))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { LUA_TEXTS } from './lua-texts.ts'
 
-/** A Script is a Lua script, and the SHA-1 by which a server that knows it runs it. */
+/** A Lua script, and the SHA-1 by which a server that knows it runs it. */
 export interface Script {
   readonly source: string
   readonly sha: string
@@ -9,24 +9,24 @@ export interface Script {
   readonly asFunction: ServerFunction | undefined
 }
 
-/** A ServerFunction is the only function of a library. Both are named by what they do, so that versions live side by side. */
+/** The only function of a library. Both are named by what they do, so that versions live side by side. */
 export interface ServerFunction {
   readonly name: string
   readonly library: string
 }
 
-/** A ScriptName is that of a file in lua/, which is the source of the texts. */
+/** That of a file in lua/, which is the source of the texts. */
 export type ScriptName = keyof typeof LUA_TEXTS
 
 /** The last line of a script that can be a function. All before it are definitions. */
 const RUN = /\nreturn define\(\)\(KEYS, ARGV\)$/
 const NAME_DIGITS = 16
 
-/** A FunctionFlag is what a function is allowed to do that others are not. Servers refuse one that they do not know. */
+/** What a function is allowed to do that others are not. Servers refuse one that they do not know. */
 export type FunctionFlag = 'allow-cross-slot-keys'
 
 /**
- * loadScript makes the script of lua/NAME.lua, with flags for where it is a function. A line `--- @include "other"` is replaced by
+ * Makes the script of lua/NAME.lua, with flags for where it is a function. A line `--- @include "other"` is replaced by
  * that file.
  */
 export function loadScript(name: ScriptName, flags: readonly FunctionFlag[] = []): Script {

@@ -3,7 +3,7 @@ import type { Args, Asker, RedisConnection, Reply } from '../connection/connecti
 import type { FunctionUse } from './function-use.ts'
 import type { Script } from './scripts.ts'
 
-/** A Call is one run of a script. The first key decides where; without keys, it is a function, and goes to the shard. */
+/** One run of a script. The first key decides where; without keys, it is a function, and goes to the shard. */
 export interface Call {
   readonly connection: RedisConnection
   readonly shard: string
@@ -15,10 +15,10 @@ export interface Call {
 }
 
 /**
- * Replies that say that nothing was done, and that the server cannot work now. LOADING: it has just started; READONLY: it
- * is a replica now; OOM, MISCONF: it takes no writes; CLUSTERDOWN, MASTERDOWN: its cluster has no owner for the slot;
- * BUSY: another script hangs; NOREPLICAS: too few copies; NOPERM, NOAUTH: an ACL forbids it. Redis 6.2 puts the code of
- * what a script met into the middle of a longer message, and ACLs have a sentence of their own there.
+ * Replies that mean that nothing was done, and that the server cannot work now. LOADING: it has just started; READONLY:
+ * it is a replica now; OOM, MISCONF: it accepts no writes; CLUSTERDOWN, MASTERDOWN: its cluster has no owner for the
+ * slot; BUSY: another script hangs; NOREPLICAS: too few copies; NOPERM, NOAUTH: an ACL forbids it. Redis 6.2 puts the
+ * code of a script's error into the middle of a longer message, with a special sentence for ACLs.
  */
 const UNAVAILABLE =
   /(?:^|[ :]-)(?:LOADING|READONLY|OOM|MISCONF|CLUSTERDOWN|MASTERDOWN|BUSY|NOREPLICAS|NOPERM|NOAUTH|TRYAGAIN)\b|The user executing the script can't/
@@ -33,7 +33,7 @@ const CODE = /^[A-Z][A-Z0-9]* /
 
 const TRY_AGAIN_MS = 1
 
-/** A ScriptAsker is told how the run of a script ended; when it failed, by a StoreFault. */
+/** Receives how the run of a script ended; a failure as a StoreFault. */
 export interface ScriptAsker {
   answered(reply: Reply): void
   failed(fault: StoreFault): void
@@ -44,12 +44,12 @@ export interface ScriptAsker {
   takeBack?(): boolean
   /** See Asker. */
   readonly isPrompt?: boolean
-  /** isWorthwhile says whether there is still time to try again. It is asked when a slot is moving. */
+  /** Returns whether there is still time to try again. It is asked when a slot is moving. */
   isWorthwhile(): boolean
 }
 
 /**
- * askScript runs a script: as a function of the server where that can be, else by its hash. Only what was certainly not done is
+ * Runs a script: as a function of the server where that can be, else by its hash. Only what was certainly not done is
  * sent again: when the server does not know the function or the script (it is sent in full, and a server that does not
  * take functions gets the script), and TRYAGAIN (keys of the batch are on both sides of a moving slot), as long as that
  * is worthwhile. Everything else fails.
@@ -59,7 +59,7 @@ export function askScript(call: Call, asker: ScriptAsker): void {
   run.begin(call, asker)
 }
 
-/** sendScript is askScript with a promise. */
+/** Like askScript with a promise. */
 export function sendScript(call: Call, isWorthwhile: () => boolean): Promise<Reply> {
   return new Promise((resolve, reject) => {
     askScript(call, { answered: resolve, failed: reject, isWorthwhile })
@@ -152,7 +152,7 @@ class ScriptRun implements Asker {
     else this.#asker.failed(faultOf(error, connection, shard))
   }
 
-  /** #withoutFunction defines the function and tries again, or does without where that is of no use. */
+  /** Defines the function and tries again, or does without where that is of no use. */
   #withoutFunction(message: string): void {
     const { keys, script, functions, shard } = this.#call
     if (script.asFunction === undefined) return
@@ -176,12 +176,12 @@ class ScriptRun implements Asker {
 const NOT_FOUND = 'ERR Function not found'
 const EXISTS = 'already exists'
 
-/** isNoFunction says whether a server answered that it has no such function, knows no functions, or may not run them. */
+/** Returns whether a server answered that it has no such function, knows no functions, or may not run them. */
 function isNoFunction(message: string): boolean {
   return message.startsWith(NOT_FOUND) || /^ERR unknown command|^NOPERM .*'?fcall/i.test(message)
 }
 
-/** faultOf says what a failed command means. */
+/** Returns what a failed command means. */
 export function faultOf(error: unknown, connection: RedisConnection, shard: string): StoreFault {
   if (error instanceof StoreFault) return error
   const message = messageOf(error)
@@ -192,8 +192,8 @@ export function faultOf(error: unknown, connection: RedisConnection, shard: stri
 }
 
 /**
- * isReply says whether an error is what the server replied. Clients have classes of their own for that. Which, is not asked:
- * the client may be of another package or copy than ours, and a bundle may have renamed its classes.
+ * Whether an error is a reply of the server. Clients have separate classes for that, but they cannot be compared: the
+ * client may come from another package or copy than ours, and a bundle may have renamed its classes.
  */
 function isReply(error: unknown): error is Error {
   return error instanceof Error && error.constructor !== Error && CODE.test(error.message)
@@ -203,7 +203,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** commandOf spells a call. Most of a quiet service fit into the room for a lone one. */
+/** Encodes a call. Most of a quiet service fit into the buffer for a lone one. */
 function commandOf(form: Form, script: Script, keys: readonly string[], args: Args, room: (string | Buffer)[]): Args {
   const command = form === 'function' ? 'FCALL' : form === 'hash' ? 'EVALSHA' : 'EVAL'
   const what = form === 'function' ? String(script.asFunction?.name) : form === 'hash' ? script.sha : script.source

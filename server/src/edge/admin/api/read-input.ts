@@ -74,14 +74,14 @@ function requireForm(schema: Schema, value: unknown, where: string): void {
   throw new SluiceError('ADMIN_REQUEST_INVALID', told[0].where, told.map(withPlace).join('; '))
 }
 
-interface Told {
+interface Received {
   readonly where: string
   readonly reason: string
 }
 
-const withPlace = ({ where, reason }: Told, i: number): string => (i === 0 ? reason : `${where}: ${reason}`)
+const withPlace = ({ where, reason }: Received, i: number): string => (i === 0 ? reason : `${where}: ${reason}`)
 
-function spelled({ path, reason, of, unknownKeys, knownKeys }: Issue, root: string): Told {
+function spelled({ path, reason, of, unknownKeys, knownKeys }: Issue, root: string): Received {
   const where = [root, ...path.map((key) => shown(String(key)))].join('.')
   if (of !== 'unknown keys') return { where, reason }
   const names = unknownKeys.slice(0, MAX_ISSUES).map((key) => JSON.stringify(shown(key)))

@@ -4,7 +4,10 @@ import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import { type Rate, readRate } from './rate.ts'
 import type { LimitObject, RoutesFile } from './schema.ts'
 
-/** aboveLimits is a rate, or a higher one where a limit of a file allows more: a default refuses no request that a limit is to admit. */
+/**
+ * Returns a rate, or a higher one where a limit of a file allows more: a default refuses no request that a limit is to
+ * admit.
+ */
 export function aboveLimits(rate: Rate, { limits = [], routes = [] }: RoutesFile): Rate {
   let { count } = rate
   for (const limit of [...limits, ...routes.flatMap((route) => route.limits ?? [])]) {
@@ -14,7 +17,7 @@ export function aboveLimits(rate: Rate, { limits = [], routes = [] }: RoutesFile
   return { ...rate, count }
 }
 
-/** What is wrong with a limit is told where it stands. */
+/** Errors in a limit are reported where it is defined. */
 function rateOf(limit: string | LimitObject): Rate | undefined {
   try {
     if (typeof limit === 'string') return readRate(limit, '')

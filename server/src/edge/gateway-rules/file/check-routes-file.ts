@@ -6,14 +6,14 @@ import { ROUTES_FILE, type RoutesFile } from './schema.ts'
 
 const CODES = { invalid: 'ROUTES_INVALID', unknownKey: 'ROUTES_UNKNOWN_KEY' } as const
 
-/** checkRoutesFile checks the form of a routes file, and reports everything that is wrong with it. */
+/** Checks the form of a routes file, and reports everything that is wrong with it. */
 export function checkRoutesFile(document: RuleDocument, problems: Problems): RoutesFile {
   const { value } = document
   reportIssues(findIssues(ROUTES_FILE, value), document, problems, CODES)
   return value as RoutesFile
 }
 
-/** isRoutesFile says whether a value is meant to be a routes file: it has what no rule file has. */
+/** Returns whether a value is meant to be a routes file: it has what no rule file has. */
 export function isRoutesFile(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   return ('upstreams' in value || 'routes' in value) && !('domain' in value) && !('descriptors' in value)

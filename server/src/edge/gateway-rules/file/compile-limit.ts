@@ -29,19 +29,19 @@ export interface LimitPlace {
   readonly route: string | undefined
   readonly priority: number | undefined
   readonly room: RoomBounds
-  /** warn reports what is allowed, and hardly meant. */
+  /** Reports what is allowed, and hardly meant. */
   readonly warn: (text: string) => void
   /** The path of the list. */
   readonly at: Path
 }
 
-/** A CompiledLimit is a limit as requests meet it, and as rules. */
+/** A limit as requests meet it, and as rules. */
 export interface CompiledLimit {
   readonly planned: PlannedLimit
   readonly written: readonly WrittenLimit[]
 }
 
-/** compileLimits makes the limits of a route, or of a whole file. */
+/** Makes the limits of a route, or of a whole file. */
 export function compileLimits(limits: NonNullable<RoutesFile['limits']>, place: LimitPlace): readonly CompiledLimit[] {
   const names = new Set<string>()
   return limits.flatMap((form, i) => {
@@ -69,8 +69,8 @@ function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPl
   checkCombinations(limit, at, places)
   const forms = [limit.by ?? defaultOwners(place.identity)].flat()
   const isShared = forms.includes('everyone')
-  const told = forms.slice(0, isShared ? forms.indexOf('everyone') : undefined)
-  const owners = told.flatMap((owner, i) =>
+  const separate = forms.slice(0, isShared ? forms.indexOf('everyone') : undefined)
+  const owners = separate.flatMap((owner, i) =>
     ownerOf(owner, [...at, 'by', ...(Array.isArray(limit.by) ? [i] : [])], place),
   )
   if (!isShared && !owners.some(isAddress)) owners.push([wordSource('ip')])
@@ -87,7 +87,7 @@ function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPl
   return { planned: { ...planned, escalation: escalationOf(planned, ban, route) }, written }
 }
 
-/** prefixOf tells limits apart, of one route and of several. */
+/** Returns the entries that separate limits of one route and of several. */
 function prefixOf(name: string, route: string | undefined): readonly Entry[] {
   return [...(route === undefined ? [] : [{ key: 'route', value: route }]), { key: 'limit', value: name }]
 }
@@ -101,7 +101,7 @@ function escalationOf(limit: PlannedLimit, ban: readonly BanLimit[], route: stri
   return { strikes, offences, blocks: prefixes('block').map((prefix) => lookAt(limit, prefix)) }
 }
 
-/** lookAt is a block of the same callers, at which a request only looks. */
+/** Returns a block of the same callers, at which a request only looks. */
 function lookAt(limit: PlannedLimit, prefix: readonly Entry[]): PlannedLimit {
   return { ...limit, prefix, cost: () => 0, delay: undefined, settle: undefined, statuses: undefined, isBlock: true }
 }
@@ -141,14 +141,14 @@ function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
   if (typeof reserve === 'object' && (reserve.min ?? 0) > (reserve.max ?? MAX_COUNT))
     places.wrong([...at, 'reserve'], `min is ${reserve.min} and max is ${reserve.max}; min may not be above max`)
   if (algorithm === 'concurrency' && (settle ?? limit.on_status) !== undefined) {
-    places.wrong([...at], 'a concurrency limit holds places; settle and on_status are for those that count')
+    places.wrong([...at], 'settle and on_status apply only to limits that count, not to concurrency limits')
   }
   if (escalate !== undefined && (escalate.block_after === undefined) !== (escalate.block_for === undefined)) {
     places.wrong([...at, 'escalate'], 'block_after and block_for need each other')
   }
 }
 
-/** ruleOf is the part of a limit that is in the words of the rule language. */
+/** Returns the part of a limit that is in the words of the rule language. */
 function ruleOf({ queue, ...limit }: LimitObject, at: Path, place: LimitPlace): RateLimitRule {
   const own = new Set(Object.keys(OWN_LIMIT_FIELDS))
   const rule = Object.fromEntries(Object.entries(limit).filter(([key]) => !own.has(key))) as RateLimitRule
@@ -158,7 +158,7 @@ function ruleOf({ queue, ...limit }: LimitObject, at: Path, place: LimitPlace): 
   return { algorithm: 'leaky_bucket', ...rule, burst: queue + 1 }
 }
 
-/** warnOfWaits reports a queue in which more requests could wait than the gateway holds. */
+/** Reports a queue in which more requests could wait than the gateway holds. */
 function warnOfWaits(queue: number, limit: Omit<LimitObject, 'queue'>, at: Path, place: LimitPlace): void {
   const { places, room, warn } = place
   const { requests_per_unit: count, unit, window } = limit
@@ -171,7 +171,7 @@ function warnOfWaits(queue: number, limit: Omit<LimitObject, 'queue'>, at: Path,
   warn(`of a queue of ${queue}, ${held} can wait: raise ${key}, or make the queue shorter`)
 }
 
-/** A BanLimit is one of the limits that count refusals and blocks. */
+/** One of the limits that count refusals and blocks. */
 interface BanLimit {
   readonly kind: 'strikes' | 'offences' | 'block'
   readonly name: string
@@ -179,9 +179,9 @@ interface BanLimit {
 }
 
 /**
- * banOf are the limits of callers that do not stop: of refusals, the blocks that the last of them leads to, and, where those become
- * longer, of blocks. Each begins with its first hit. Refusals are counted for as long as the first block lasts, so that none
- * outlives the block that it led to.
+ * Returns the limits of callers that do not stop: of refusals, the blocks that the last of them leads to, and, where
+ * those become longer, of blocks. Each begins with its first hit. Refusals are counted for as long as the first block
+ * lasts, so that none outlives the block that it led to.
  */
 function banOf(limit: LimitObject, name: string, at: Path, place: LimitPlace): readonly BanLimit[] {
   const { escalate, response, priority } = limit
@@ -213,7 +213,7 @@ function banOf(limit: LimitObject, name: string, at: Path, place: LimitPlace): r
 /** For how long a block counts towards the next one, unless the file says. */
 const FORGIVE_MS = 86_400_000
 
-/** blockTimes are how long the first block is, the second, and so on: the last one is for all that follow. */
+/** Returns how long the first block is, the second, and so on: the last one is for all that follow. */
 function blockTimes(escalate: LimitObject['escalate'], at: Path, { places }: LimitPlace): readonly number[] {
   const { block_for: given, forgive_after: forgive } = escalate ?? {}
   const list = given === undefined ? [] : Array.isArray(given) ? given : [given]
@@ -245,8 +245,8 @@ function costOf({ reserve, requests_per_unit }: LimitObject): PlannedLimit['cost
 }
 
 /**
- * leastOf is what a request reserves at least where the file does not say: callers name their own estimates, and with those of 1 as
- * many requests at the same time overdraw a budget as it has tokens.
+ * Returns what a request reserves at least where the file does not say: callers name their own estimates, and with
+ * those of 1 as many requests at the same time overdraw a budget as it has tokens.
  */
 function leastOf(usual: number | undefined, limit: number | null | undefined): number {
   return Math.max(1, Math.min(usual || MAX_COUNT, Math.ceil((limit ?? 1) / 100)))
@@ -262,7 +262,7 @@ function statusesOf(status: StatusForm): readonly number[] {
   return Array.from({ length: 100 }, (_, i) => first + i)
 }
 
-/** defaultOwners are the user, else the API key, else the address, as far as the identity tells them. */
+/** Returns the default owners: the user, else the API key, else the address, as far as the identity provides them. */
 function defaultOwners({ jwt, api_key }: IdentityObject): readonly OwnerForm[] {
   return [...(jwt ? ['user' as const] : []), ...(api_key ? ['api_key' as const] : []), 'ip']
 }
@@ -295,7 +295,9 @@ export function isAddress(owner: Owner | undefined): boolean {
   return owner?.length === 1 && owner[0].key === 'ip'
 }
 
-/** missingFor says what an identity lacks to tell something of callers: all would be counted by address. */
+/**
+ * Returns what an identity lacks to provide a part of the caller: without it, all callers would be counted by address.
+ */
 export function missingFor(word: string, { jwt, api_key, claims }: IdentityObject): string | undefined {
   if (word === 'api_key') return api_key ? undefined : 'identity.api_key'
   if (word === 'user') return jwt === undefined ? 'identity.jwt' : undefined
@@ -303,7 +305,7 @@ export function missingFor(word: string, { jwt, api_key, claims }: IdentityObjec
   return jwt !== undefined && claims?.[word] !== undefined ? undefined : `identity.jwt and identity.claims.${word}`
 }
 
-/** partSource is a part of the request; undefined where not exactly one is named. */
+/** Returns a part of the request; undefined where not exactly one is named. */
 export function partSource(
   { header, parameter, json, form }: PartForm,
   key: string | undefined,

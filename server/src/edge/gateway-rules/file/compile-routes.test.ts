@@ -25,7 +25,7 @@ routes:
 `
 
 describe('compileRoutes', () => {
-  it('writes limits as rules of a domain of their own', () => {
+  it('writes limits as rules of a separate domain', () => {
     const { rules, table } = compile(GOOD)
     expect(rules).toEqual([
       {
@@ -208,9 +208,9 @@ routes: [{ name: file, path: /a }, { name: own, path: /b, case_sensitive: false,
     ['x-priority', 'trusted_proxies: [10.0.0.0/8]', undefined],
     ['{ name: x-priority, from: proxies }', 'trusted_proxies: 1', undefined],
     ['{ name: x-priority, from: [10.0.0.0/8] }', '', undefined],
-  ])('warns where nobody is believed by priority_header: %s, %s', (header, trusted, needed) => {
+  ])('warns where no caller is trusted by priority_header: %s, %s', (header, trusted, needed) => {
     const text = `upstreams: { a: http://a:1 }\nlimits: [1/s]\npriority_header: ${header}\n${trusted}\n`
-    const warning = `priority_header: nobody is believed; it needs ${needed} (or --trusted-proxies)`
+    const warning = `priority_header: no caller is trusted; set ${needed} (or --trusted-proxies)`
     expect(compile(text).warnings).toEqual(needed === undefined ? [] : [warning])
   })
 

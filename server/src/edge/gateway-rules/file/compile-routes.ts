@@ -35,7 +35,7 @@ import { type Path, Places } from './places.ts'
 import { RuleWriter } from './rule-writer.ts'
 import type { EntryForm, RouteObject, RoutesFile } from './schema.ts'
 
-/** A GatewayPlan is what a routes file says, ready for a gateway. */
+/** What a routes file says, ready for a gateway. */
 export interface GatewayPlan {
   readonly table: Omit<RoutingTable, 'routes'> & { readonly routes: readonly PlannedRoute[] }
   /** Its limits, in the rule language. */
@@ -53,7 +53,7 @@ const DEFAULT_PEEK_BYTES = 16_384
 const ROUTED_RULES = new RoutedRules()
 const NO_RESOURCES: Resources = { readFile: () => Buffer.alloc(0), variable: () => undefined }
 
-/** compileRoutes turns a routes file into a plan. It throws a RulesError with everything that is wrong. */
+/** Turns a routes file into a plan. It throws a RulesError with everything that is wrong. */
 export function compileRoutes(document: RuleDocument, file: string, resources: Resources = NO_RESOURCES): GatewayPlan {
   const problems = new Problems()
   const given = checkRoutesFile(document, problems)
@@ -143,7 +143,7 @@ class RoutesCompiler {
     }
   }
 
-  /** #checkLimited looks for limits, right or wrong: what is wrong with one is told where it stands. */
+  /** Looks for limits, valid or not: errors in one are reported where it is defined. */
   #checkLimited({ limits, domain, unlimited }: RouteObject, at: Path): void {
     const isLimited = limits !== undefined || domain !== undefined || this.#file.limits !== undefined
     if (isLimited || unlimited === true || this.#file.unlimited === true) return
@@ -176,7 +176,7 @@ class RoutesCompiler {
     return Object.fromEntries(Object.entries(all).filter(([, ms]) => ms !== undefined)) as Partial<RouteTimes>
   }
 
-  /** #paths is what a route says about paths, or else its file. */
+  /** Returns what a route says about paths, or else its file. */
   #paths(form: RouteObject) {
     const {
       case_sensitive: caseSensitive = false,
@@ -232,7 +232,10 @@ class RoutesCompiler {
     }
   }
 
-  /** #ceiling is what the file says. What it does not say is a default, which never is below what a limit of the file allows. */
+  /**
+   * Returns what the file says. What it does not say is a default, which never is below what a limit of the file
+   * allows.
+   */
   #ceiling(): CeilingRates {
     const { ceiling = {} } = this.#file
     const given = (scope: CeilingScope): Limit | undefined => {
@@ -304,7 +307,7 @@ class RoutesCompiler {
     return trust
   }
 
-  /** #passHeaders refuses a field that passes anyway, or never: its author expects something else of it. */
+  /** Refuses a field that passes anyway, or never: its author expects something else of it. */
   #passHeaders(): readonly string[] | undefined {
     const { pass_headers: names } = this.#file
     names?.forEach((name, i) => {
@@ -331,7 +334,7 @@ class RoutesCompiler {
       Object.keys(upstreams).map((name) => [name, new UpstreamGroup({ addresses: [] }, [], () => () => {})]),
     )
     for (let i = 0; i < routes.length; i++) {
-      // Each by itself first: one that is wrong stands for itself.
+      // Each separately first, so that an error is reported for its route.
       this.#places.attempt(['routes', i], () => new Table({ routes: [routes[i]], upstreams }, groups))
     }
     if (this.#places.problems.count > 0) return
@@ -340,7 +343,7 @@ class RoutesCompiler {
 
   #checkedRules(): readonly RuleObject[] {
     const value = this.#rules.file()
-    // What is wrong already is told in the words of the file.
+    // Errors already found are reported with the keys of the file.
     if (value === undefined || this.#places.problems.count > 0) return []
     try {
       compileRules([this.#rules.document(value, this.#places)])
@@ -351,7 +354,7 @@ class RoutesCompiler {
     return [{ file: this.#name, value }]
   }
 
-  /** #warnings name what is allowed, and is hardly what somebody meant. */
+  /** Warns of what is allowed but hardly intended. */
   #warnings(routes: readonly PlannedRoute[]): readonly string[] {
     return [
       ...this.#odd,
@@ -362,7 +365,7 @@ class RoutesCompiler {
     ]
   }
 
-  /** #unheardPriorities tells of a field by which nobody is believed, unless a flag says whom to trust. */
+  /** Warns of a priority field from which no caller is trusted, unless a flag names trusted proxies. */
   #unheardPriorities(): readonly string[] {
     const { priority_header: given, trusted_proxies: trusted } = this.#file
     if (given === undefined) return []
@@ -371,7 +374,7 @@ class RoutesCompiler {
       from === 'proxies' ? trusted !== undefined && trusted !== 0 : from !== undefined || Array.isArray(trusted)
     if (isHeard) return []
     const needed = from === 'proxies' ? 'trusted_proxies' : 'from, or trusted_proxies by address'
-    return [`priority_header: nobody is believed; it needs ${needed} (or --trusted-proxies)`]
+    return [`priority_header: no caller is trusted; set ${needed} (or --trusted-proxies)`]
   }
 
   /** #chosenBudgets name routes whose callers choose their own budget. */
@@ -385,7 +388,7 @@ class RoutesCompiler {
   }
 }
 
-/** pathsAsSent names routes whose upstream may read another path than the one that was limited. */
+/** Names routes whose upstream may read another path than the one that was limited. */
 function pathsAsSent(routes: readonly PlannedRoute[]): readonly string[] {
   const names = routes.filter(({ forwardPath }) => forwardPath === 'as_sent').map(({ name }) => JSON.stringify(name))
   if (names.length === 0) return []
@@ -395,7 +398,7 @@ function pathsAsSent(routes: readonly PlannedRoute[]): readonly string[] {
 }
 
 /**
- * bodyBounds are how much of a body is looked into, and how much there may be of it. Unless the route says otherwise, nothing
+ * Returns how much of a body is looked into, and how much there may be of it. Unless the route says otherwise, nothing
  * is let through that was not looked into: a part further behind would be seen by the app alone.
  */
 function bodyBounds(
@@ -431,7 +434,7 @@ function bodyWarnings(routes: readonly PlannedRoute[]): readonly string[] {
   })
 }
 
-/** nameOf makes a name of what a route is about. `*` stands for anything in rules. */
+/** Makes a name of what a route is about. `*` stands for anything in rules. */
 function nameOf({ host, path = '/*', methods }: RouteObject): string {
   const text = `${methods === undefined ? '' : `${methods.join('+')} `}${host ?? ''}${path}`
   return text.replace(/\/\*$/, '/').replaceAll('*', 'any').slice(0, 128)

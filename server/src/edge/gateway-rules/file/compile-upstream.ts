@@ -4,9 +4,9 @@ import { readEndpoint } from '../../gateway/upstreams/endpoint.ts'
 import type { Path, Places } from './places.ts'
 import type { RoutesFile, UpstreamObject } from './schema.ts'
 
-/** Resources is what a routes file refers to. */
+/** What a routes file refers to. */
 export interface Resources {
-  /** readFile returns a file that the routes file names, and throws a SluiceError where it cannot. */
+  /** Returns a file that the routes file names, and throws a SluiceError where it cannot. */
   readFile(path: string): Buffer
   variable(name: string): string | undefined
 }
@@ -41,7 +41,7 @@ export function compileUpstream(
   }
 }
 
-/** adaptiveOf is the limit of requests at once: one that is found out, unless the file says otherwise. */
+/** Returns the limit of concurrent requests: an adaptive one by default. */
 function adaptiveOf({ concurrency, max_connections }: UpstreamObject, at: Path, places: Places): Upstream['adaptive'] {
   if (concurrency === 'off') return undefined
   if (typeof concurrency === 'number') return { min: concurrency, max: concurrency }

@@ -1,7 +1,7 @@
 import { toJsonSchema } from 'sluice/internal/core/schema/json-schema'
 import { ROUTES_FILE } from './schema.ts'
 
-/** routesJsonSchema returns the form of routes files as a JSON Schema, for editors. */
+/** Returns the form of routes files as a JSON Schema, for editors. */
 export function routesJsonSchema(): object {
   return { title: 'Sluice routes', ...toJsonSchema(ROUTES_FILE) }
 }

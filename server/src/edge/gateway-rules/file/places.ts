@@ -6,7 +6,7 @@ import { type Rate, readRate } from './rate.ts'
 
 export type Path = readonly PropertyKey[]
 
-/** Places collects what is wrong with a routes file, each with its line. */
+/** Collects what is wrong with a routes file, each with its line. */
 export class Places {
   readonly #document: RuleDocument
   readonly problems: Problems
@@ -20,12 +20,12 @@ export class Places {
     return this.#document.locate(path, of)
   }
 
-  /** wrong reports something at a place. */
+  /** Reports something at a place. */
   wrong(path: Path, detail: string): void {
     this.problems.add('ROUTES_INVALID', this.locate(path), detail)
   }
 
-  /** attempt returns what a step makes, or reports why it was refused. */
+  /** Returns what a step makes, or reports why it was refused. */
   attempt<T>(path: Path, step: () => T): T | undefined {
     try {
       return step()
@@ -37,7 +37,7 @@ export class Places {
     }
   }
 
-  /** duration reads a time, in milliseconds; undefined where none is given, or a wrong one. */
+  /** Reads a time, in milliseconds; undefined where none is given, or a wrong one. */
   duration(value: string | number | undefined, path: Path): number | undefined {
     return value === undefined ? undefined : this.attempt(path, () => parseDuration(value, ''))
   }

@@ -2,13 +2,13 @@ import { parseDuration } from 'sluice/internal/core/duration'
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
 
-/** A Rate is how many in what time. */
+/** How many in what time. */
 export interface Rate {
   readonly count: number
   readonly windowMs: number
 }
 
-/** readRate reads `100/1m`. A unit alone is one of it: `100/m`. */
+/** Reads `100/1m`. A unit alone is one of it: `100/m`. */
 export function readRate(text: string, where: string): Rate {
   const [, count = '', time = ''] = /^(\d{1,10})\s*\/\s*([0-9a-z. ]{1,32})$/i.exec(text.trim()) ?? []
   const windowMs = windowOf(time)

@@ -3,27 +3,27 @@ import type { DescriptorRule, RateLimitRule, RuleFile } from 'sluice/internal/co
 import { GATEWAY_DOMAIN, type Owner } from '../planned-route.ts'
 import type { Path, Places } from './places.ts'
 
-/** A WrittenLimit is a limit as a rule: whose it is, and where it stands in the file. */
+/** A limit as a rule: whose it is, and where it stands in the file. */
 export interface WrittenLimit {
   readonly name: string
   readonly rule: RateLimitRule
   readonly owners: readonly Owner[]
-  /** It is everybody's, where no source has a value. */
+  /** All callers share it where no source has a value. */
   readonly isShared: boolean
   readonly isShadow: boolean
   readonly at: Path
 }
 
 /**
- * RuleWriter writes the limits of a routes file as rules of a domain of their own: `route` and `limit` tell limits apart,
- * the entry below them callers. So whatever works with rules works with them.
+ * Writes the limits of a routes file as rules of a separate domain: `route` and `limit` identify limits, the entry
+ * below them callers. So whatever works with rules works with them.
  */
 export class RuleWriter {
   readonly #descriptors: DescriptorRule[] = []
   /** Where parts of the rules stand in the routes file, by their paths. */
   readonly #origins: { readonly path: string; readonly at: Path; readonly length: number }[] = []
 
-  /** addLimits adds the limits of a route, or, without one, those of all requests. */
+  /** Adds the limits of a route, or, without one, those of all requests. */
   addLimits(route: string | undefined, limits: readonly WrittenLimit[]): void {
     if (limits.length === 0) return
     const list = route === undefined ? this.#descriptors : this.#routeList(route)
@@ -33,12 +33,12 @@ export class RuleWriter {
     }
   }
 
-  /** file is the rules. Undefined: there are none. */
+  /** Returns the rules. Undefined: there are none. */
   file(): RuleFile | undefined {
     return this.#descriptors.length === 0 ? undefined : { domain: GATEWAY_DOMAIN, descriptors: this.#descriptors }
   }
 
-  /** document is the rules with the places of the routes file, for those who check them. */
+  /** Returns the rules with the places of the routes file, for checks. */
   document(file: RuleFile, places: Places): RuleDocument {
     const origin = (path: Path): Path => {
       const text = JSON.stringify(path)
@@ -70,7 +70,7 @@ export class RuleWriter {
     }
   }
 
-  /** #addOwner writes one level for each part of an owner. Owners that begin alike share levels. */
+  /** Writes one level for each part of an owner. Owners that begin alike share levels. */
   #addOwner(
     list: DescriptorRule[],
     [{ key, isSecret }, ...rest]: Owner,

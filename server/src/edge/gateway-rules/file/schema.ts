@@ -35,7 +35,7 @@ const JSON_PATH = {
 
 /** The words for whose budget a limit is. */
 export const OWNER_WORDS = ['ip', 'subnet', 'api_key', 'user', 'tenant', 'everyone'] as const
-/** The words for what a request is about, beside those. */
+/** The other words for what a request is about. */
 export const REQUEST_WORDS = ['tier', 'method', 'path', 'host', 'route'] as const
 
 const PART_FIELDS = {
@@ -120,7 +120,7 @@ const RESERVE = {
 
 const ESCALATE = {
   kind: 'object',
-  doc: 'What happens to those who go on: a delay near the limit, a block for those who do not stop',
+  doc: 'What happens to persistent callers: a delay near the limit, a block for callers that do not stop',
   fields: {
     delay: { schema: DURATION, doc: 'Requests near the limit are held for this long' },
     delay_from: {
@@ -155,7 +155,7 @@ const STATUS = {
   expected: 'expected a status such as 401, or 4xx',
 } as const
 
-/** What a limit of a gateway is told beside the words of the rule language. */
+/** The options of a limit of a gateway in addition to those of the rule language. */
 export const OWN_LIMIT_FIELDS = {
   by: {
     schema: BY,
@@ -177,7 +177,7 @@ export const OWN_LIMIT_FIELDS = {
 
 const LIMIT_FIELDS = { ...LIMIT_OPTIONS, ...OWN_LIMIT_FIELDS } as const
 
-/** A LimitObject is one limit of a gateway, as its author writes it. */
+/** One limit of a gateway, as its author writes it. */
 export type LimitObject = ObjectValue<typeof LIMIT_FIELDS>
 
 const LIMIT_OBJECT: Schema = { kind: 'object', doc: 'One limit', fields: LIMIT_FIELDS }
@@ -234,7 +234,7 @@ const UPSTREAM_FIELDS = {
   keep_alive: { schema: DURATION, doc: 'Idle connections are closed after this. Default: 4s' },
   concurrency: {
     schema: CONCURRENCY,
-    doc: 'Requests at once; above it 503 by priority. adaptive, the default, finds out how many from how long they take',
+    doc: 'Concurrent requests; above it 503 by priority. adaptive, the default, derives the number from how long they take',
   },
   eject_after: { schema: { kind: 'integer', min: 0, max: 1_000 }, doc: 'Failures in a row. 0: never. Default: 5' },
 } as const satisfies Readonly<Record<string, Field>>
@@ -265,7 +265,7 @@ const IDENTITY_FIELDS = {
       ],
       expected: 'expected true, or {header: NAME, bearer: true, query: NAME}',
     },
-    doc: 'API keys tell callers apart. They are believed: have a limit by ip beside',
+    doc: 'API keys identify callers. They are not verified: add a limit by ip',
   },
   jwt: {
     schema: {
@@ -279,7 +279,7 @@ const IDENTITY_FIELDS = {
         audience: { schema: TEXT },
       },
     },
-    doc: 'Tokens tell who is calling. They are verified',
+    doc: 'Tokens identify callers. They are verified',
   },
   claims: {
     schema: {
@@ -405,7 +405,7 @@ const FILE_FIELDS = {
                 ],
                 expected: 'expected proxies, or a list of networks',
               },
-              doc: 'Networks of callers that are believed, or proxies: what those pass on. Default: the networks of trusted proxies',
+              doc: 'Networks of trusted callers, or proxies: what trusted proxies forward. Default: the networks of trusted proxies',
             },
           },
         },
@@ -447,10 +447,10 @@ const FILE_FIELDS = {
   },
 } as const satisfies Readonly<Record<string, Field>>
 
-/** ROUTES_FILE is the schema of a routes file. */
+/** The schema of a routes file. */
 export const ROUTES_FILE = { kind: 'object', doc: 'What a gateway does', fields: FILE_FIELDS } as const satisfies Schema
 
-/** A RoutesFile is a routes file as its author writes it. */
+/** A routes file as its author writes it. */
 export type RoutesFile = ObjectValue<typeof FILE_FIELDS>
 export type RouteObject = ObjectValue<typeof ROUTE_FIELDS>
 export type UpstreamObject = ObjectValue<typeof UPSTREAM_FIELDS>

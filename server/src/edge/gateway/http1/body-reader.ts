@@ -4,7 +4,7 @@ import { readFieldLines } from './field-lines.ts'
 import { BARE_LF, HeadBuffer, INCOMPLETE, TOO_LARGE } from './head-buffer.ts'
 import { CHUNKED, UNTIL_CLOSE } from './read-response.ts'
 
-/** BodySink takes a body. Pieces are parts of the buffer that was read. */
+/** Takes a body. Pieces are parts of the buffer that was read. */
 export interface BodySink {
   bodyPiece(piece: Buffer): void
 }
@@ -22,12 +22,12 @@ const State = {
 const CR = 0x0d
 const LF = 0x0a
 const MAX_SIZE_DIGITS = 12
-/** Extensions of one body that nobody reads. */
+/** Ignored chunk extensions of one body. */
 const MAX_EXTENSION_BYTES = 4_096
 
 /**
- * BodyReader takes the framing off a body: a length, chunks, or all until the connection ends. read returns how far it
- * has come; `wrong` says what was wrong, and `isDone` that the body has ended.
+ * Takes the framing off a body: a length, chunks, or all until the connection ends. read returns how far it has come;
+ * `wrong` says what was wrong, and `isDone` that the body has ended.
  */
 export class BodyReader {
   readonly #sink: BodySink
@@ -47,7 +47,7 @@ export class BodyReader {
     this.#maxTrailerBytes = maxTrailerBytes
   }
 
-  /** start prepares for a body of so many bytes, CHUNKED or UNTIL_CLOSE. */
+  /** Prepares for a body of this many bytes, CHUNKED or UNTIL_CLOSE. */
   start(length: number): void {
     this.#isChunked = length === CHUNKED
     this.#state = this.#isChunked ? State.size : State.data
@@ -120,7 +120,7 @@ export class BodyReader {
     else this.wrong = 'a chunk size is no number'
   }
 
-  /** #readTrailer reads what comes after the last chunk: an empty line, or fields and an empty line. */
+  /** Reads what comes after the last chunk: an empty line, or fields and an empty line. */
   #readTrailer(data: Buffer, from: number): number {
     // An empty line alone ends it; with the end of a line before it, it is the end of a head like any other.
     if (this.#trailer === undefined) {

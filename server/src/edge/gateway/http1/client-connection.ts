@@ -9,7 +9,7 @@ import { HeadBuffer } from './head-buffer.ts'
 import { CHUNKED, type ResponseHead, readResponse, UNTIL_CLOSE } from './read-response.ts'
 import { fieldLines, Writer } from './writer.ts'
 
-/** ConnectionOwner hears when a connection is free for the next request, and when it is gone. */
+/** Hears when a connection is free for the next request, and when it is gone. */
 export interface ConnectionOwner {
   released(connection: ClientConnection): void
   gone(connection: ClientConnection): void
@@ -21,7 +21,7 @@ const MAX_INTERIM = 32
 /** Methods whose requests have a body even if it is empty. */
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH'])
 
-/** ClientConnection carries requests of HTTP/1.1 to an upstream, one after the other. */
+/** Carries requests of HTTP/1.1 to an upstream, one after the other. */
 export class ClientConnection implements Carrier, BodySink {
   readonly #socket: Socket
   readonly #owner: ConnectionOwner
@@ -65,7 +65,7 @@ export class ClientConnection implements Carrier, BodySink {
     return !this.#isGone && !this.#socket.destroyed && this.#socket.writable
   }
 
-  /** take gives the connection to a listener. Once it was idle, or carried a request, the upstream may be closing it. */
+  /** Gives the connection to a listener. Once it was idle, or carried a request, the upstream may be closing it. */
   take(listener: CarrierListener, isReused: boolean): void {
     this.#listener = listener
     this.isReused = isReused
@@ -153,7 +153,7 @@ export class ClientConnection implements Carrier, BodySink {
     }
     const listener = this.#listener
     let at = 0
-    // Once the answer is complete, the connection may be somebody else's.
+    // Once the answer is complete, the connection may belong to another request.
     while (at < data.length && this.#listener === listener) {
       if (!this.#hasHead) at = this.#readHead(data, at)
       else if (this.#isTunnel) {
@@ -218,7 +218,7 @@ export class ClientConnection implements Carrier, BodySink {
     return next
   }
 
-  /** #finish frees the connection. What comes after an answer answers nothing: then it is not used again. */
+  /** Frees the connection. What comes after an answer answers nothing: then it is not used again. */
   #finish(hasMore: boolean): void {
     const listener = this.#listener
     this.#listener = undefined
@@ -237,7 +237,7 @@ export class ClientConnection implements Carrier, BodySink {
     return Number.MAX_SAFE_INTEGER
   }
 
-  /** #breach ends the connection, and says so in a later turn: its caller is in the middle of its own work. */
+  /** Ends the connection, and reports that in a later turn: its caller is in the middle of other work. */
   #breach(detail: string): void {
     this.#socket.destroy()
     queueMicrotask(() => this.#fail('invalid', detail))

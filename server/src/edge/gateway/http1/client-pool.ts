@@ -13,7 +13,7 @@ export interface PoolLimits {
   readonly keepAliveMs: number
 }
 
-/** PoolKit is what pools share. */
+/** What pools share. */
 export interface PoolKit {
   readonly clock: Clock
   readonly wheel: TimerWheel
@@ -24,7 +24,7 @@ const SWEEP_MS = 500
 /** An upstream that says how long it keeps connections counts from when its answer left. */
 const HINT_MARGIN_MS = 1_000
 
-/** ClientPool keeps connections of HTTP/1.1 to one address. The one that was used last is used next. */
+/** Keeps connections of HTTP/1.1 to one address. The one that was used last is used next. */
 export class ClientPool implements Pool, ConnectionOwner {
   readonly speaksHttp2 = false
   readonly #endpoint: Endpoint
@@ -56,7 +56,7 @@ export class ClientPool implements Pool, ConnectionOwner {
       return
     }
     const { maxWaiting, maxConnections } = this.#limits
-    // Those for whom there may be a new connection do not wait for one that is in use.
+    // Requests for which there may be a new connection do not wait for one in use.
     if (this.#waiting.size >= maxWaiting + maxConnections - this.#open.size) {
       listener.unreachable('busy', 'all connections to the upstream are in use')
       return
@@ -119,7 +119,7 @@ export class ClientPool implements Pool, ConnectionOwner {
     }
   }
 
-  /** #openSoon dials in the next turn, for those who still wait: a request that is reset at once opens no connection. */
+  /** Dials in the next turn, for requests that still wait: one that is reset immediately opens no connection. */
   #openSoon(): void {
     if (this.#willOpen) return
     this.#willOpen = true
@@ -157,7 +157,7 @@ export class ClientPool implements Pool, ConnectionOwner {
     })
   }
 
-  /** #giveUp ends the attempts to connect that nobody waits for any more. */
+  /** Ends connection attempts that no request waits for. */
   #giveUp(): void {
     for (const socket of this.#connecting) {
       if (this.#connecting.size <= this.#waiting.size) return

@@ -4,8 +4,8 @@ const SPACE = 0x20
 const TAB = 0x09
 
 /**
- * readFieldLines reads the lines of a head from `at` on. It returns what is wrong as a text. A line ends with CR LF and
- * with nothing else: another end of a line is a control character, and those are refused.
+ * Reads the lines of a head from `at` on. It returns what is wrong as a text. A line ends with CR LF and with nothing
+ * else: another end of a line is a control character, and those are refused.
  */
 export function readFieldLines(text: string, at: number, maxHeaders: number): FieldSet | string {
   const fields = new FieldSet()
@@ -23,7 +23,7 @@ export function readFieldLines(text: string, at: number, maxHeaders: number): Fi
   return fields
 }
 
-/** TOO_MANY is what readFieldLines returns for more fields than there may be. */
+/** What readFieldLines returns for more fields than there may be. */
 export const TOO_MANY = 'there are too many fields'
 
 function trimmed(text: string, from: number, to: number): string {

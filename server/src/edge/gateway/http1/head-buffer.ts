@@ -8,14 +8,14 @@ export const TOO_LARGE = -2
 export const BARE_LF = -3
 
 /**
- * HeadBuffer collects the bytes of a head until its empty line. A sender that sends byte by byte makes it copy each byte
- * twice on average, and look at it once.
+ * Collects the bytes of a head until its empty line. A sender that sends byte by byte makes it copy each byte twice on
+ * average, and look at it once.
  */
 export class HeadBuffer {
   readonly #maxBytes: number
   #held: Buffer | undefined
   #heldBytes = 0
-  /** text is the head that take found, without its empty line. */
+  /** The head that take found, without its empty line. */
   text = ''
 
   constructor(maxBytes: number) {
@@ -26,12 +26,12 @@ export class HeadBuffer {
     return this.#heldBytes === 0
   }
 
-  /** heldBytes is what a head that is not complete takes. */
+  /** Returns what a head that is not complete takes. */
   get heldBytes(): number {
     return this.#held?.length ?? 0
   }
 
-  /** take looks for the end of a head in `data` from `from` on, and returns where the bytes after it begin in `data`. */
+  /** Looks for the end of a head in `data` from `from` on, and returns where the bytes after it begin in `data`. */
   take(data: Buffer, from: number): number {
     if (this.#heldBytes > 0) return this.#takeMore(data, from)
     const end = data.indexOf(END, from)
@@ -74,7 +74,7 @@ export class HeadBuffer {
   }
 }
 
-/** hasBareLf finds a line that does not end with CR LF, so that its sender need not wait for an answer. */
+/** Finds a line that does not end with CR LF, so that its sender need not wait for an answer. */
 function hasBareLf(data: Buffer, from: number, to: number): boolean {
   for (let at = data.indexOf(LF, from); at >= 0 && at < to; at = data.indexOf(LF, at + 1)) {
     if (at === 0 || data[at - 1] !== CR) return true

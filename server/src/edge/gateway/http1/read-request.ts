@@ -7,7 +7,7 @@ import { readFieldLines, TOO_MANY } from './field-lines.ts'
 const LINE = /^([A-Z][A-Z-]{0,31}) (\S+) HTTP\/(\d)\.(\d)$/
 const ABSOLUTE = /^https?:\/\/([^/?#@\\]+)((?:[/?].*)?)$/i
 
-/** readRequest reads a head without its empty line. What can be read in two ways is a fault. */
+/** Reads a head without its empty line. What can be read in two ways is a fault. */
 export function readRequest(text: string, maxHeaders: number): RequestHead | Fault {
   const lineEnd = text.indexOf('\r\n')
   const line = LINE.exec(lineEnd < 0 ? text : text.slice(0, lineEnd))
@@ -53,12 +53,12 @@ function hostFault({ hosts, host }: FieldSet, version: string): Fault | undefine
   return isAuthority(host) ? undefined : invalid('Host is no name or address')
 }
 
-interface Place {
+interface TargetAuthority {
   readonly target: string
   readonly authority: string
 }
 
-function readTarget(method: string, text: string, host: string): Place | Fault {
+function readTarget(method: string, text: string, host: string): TargetAuthority | Fault {
   if (method === 'CONNECT') return fault('GATEWAY_METHOD_NOT_ALLOWED', 'CONNECT is for forward proxies')
   if (text.charCodeAt(0) === 0x2f) return isTarget(text) ? { target: text, authority: host } : WRONG_TARGET
   if (text === '*') return method === 'OPTIONS' ? { target: '*', authority: host } : WRONG_TARGET
@@ -72,7 +72,7 @@ function readTarget(method: string, text: string, host: string): Place | Fault {
 
 const WRONG_TARGET = invalid('the target is not a path and a query')
 
-/** framing returns how long the body is, if there is only one way to read that. */
+/** Returns how long the body is, if there is only one way to read that. */
 function framing(fields: FieldSet, version: string): number | Fault {
   const { lengths, codings, coding } = fields
   const wrong = nominationFault(fields)

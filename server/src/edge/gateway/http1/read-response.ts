@@ -16,7 +16,7 @@ export interface ResponseHead {
   readonly bodyLength: number
 }
 
-/** readResponse reads a head without its empty line, or says what is wrong with it. */
+/** Reads a head without its empty line, or says what is wrong with it. */
 export function readResponse(text: string, maxHeaders: number): ResponseHead | string {
   const lineEnd = text.indexOf('\r\n')
   const line = LINE.exec(lineEnd < 0 ? text : text.slice(0, lineEnd))
@@ -39,7 +39,7 @@ function framing({ lengths, length, codings, coding, list }: FieldSet): number |
   return lengths === 1 || agree(list, length) ? value : 'there are several Content-Length fields'
 }
 
-/** agree says whether a repeated Content-Length repeats itself (RFC 9112, 6.3). */
+/** Returns whether a repeated Content-Length repeats itself (RFC 9112, 6.3). */
 function agree(list: readonly string[], length: string): boolean {
   return list.every((name, i) => i % 2 === 1 || name.toLowerCase() !== 'content-length' || list[i + 1] === length)
 }

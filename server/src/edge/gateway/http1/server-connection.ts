@@ -14,12 +14,12 @@ import { BARE_LF, HeadBuffer, TOO_LARGE } from './head-buffer.ts'
 import { readRequest } from './read-request.ts'
 import { fieldLines, Writer } from './writer.ts'
 
-/** After the last answer, once it is all written, so much more is read, or for so long, before the end. */
+/** After the last answer is written, at most this much more is read, or for this long, before the end. */
 const LINGER_BYTES = 1_048_576
 const LINGER_MS = 2_000
 
 /**
- * Nobody hears that a client has left while it is not read from. So one that waits is read from once a second, and then no
+ * A client that has left is noticed only by reading from it. So a waiting one is read from once a second, and then no
  * more of it than this: what it may have sent before it left.
  */
 const LOOK_MS = 1_000
@@ -31,7 +31,7 @@ const REQUESTS_PER_TURN = 16
 const CR = 0x0d
 const LF = 0x0a
 
-/** ServerConnection reads requests of HTTP/1.1 one after the other, and writes their answers. */
+/** Reads requests of HTTP/1.1 one after the other, and writes their answers. */
 export class ServerConnection implements Asker, BodySink, Member {
   readonly facts: ClientFacts
   readonly #socket: Socket
@@ -44,9 +44,9 @@ export class ServerConnection implements Asker, BodySink, Member {
   #dueMs = 0
   #request: RequestHead | undefined
   #listener: AskerListener | undefined
-  /** #rest is what came after the request that is being answered. */
+  /** What came after the request that is being answered. */
   #rest: Buffer | undefined
-  #bodyToldEnd = false
+  #isBodyEndNotified = false
   #isReading = false
   #isPaused = false
   #isLooking = false
@@ -54,7 +54,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   #waitsForDrain = false
   #waitsForTurn = false
   #begun = 0
-  /** #headBytes is what the head of the request takes that is being answered. */
+  /** What the head of the request takes that is being answered. */
   #headBytes = 0
   #heldBytes = 0
   #keepsAlive = true
@@ -95,7 +95,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#socket.destroy()
   }
 
-  /** retire lets the request under way end, and one more come if the connection waits for one, for `ms`. */
+  /** Lets the request in flight end, and one more come if the connection waits for one, for `ms`. */
   retire(ms: number): void {
     this.#keepsAlive = false
     this.#lastCallMs = ms
@@ -171,7 +171,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   abort(): void {
     this.#listener = undefined
     if (this.#socket.destroyed) return
-    // HTTP/1.0 has no other way to tell that an answer is not whole.
+    // HTTP/1.0 has no other way to show that an answer is incomplete.
     if ('resetAndDestroy' in this.#socket && !('encrypted' in this.#socket)) this.#socket.resetAndDestroy()
     else (this.#socket as Socket).destroy()
   }
@@ -180,7 +180,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#listener?.bodyPiece(piece)
   }
 
-  /** #read takes bytes from `from` on: heads, bodies, and what has to wait until an answer is written. */
+  /** Takes bytes from `from` on: heads, bodies, and what has to wait until an answer is written. */
   #read(data: Buffer, from: number): void {
     if (this.#isLooking) this.#lookedBytes += data.length
     this.#isLooking = false
@@ -210,7 +210,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#count()
   }
 
-  /** #mayBegin says whether one more request may be read. Where it is only not its turn, it comes in a later one. */
+  /** Returns whether one more request may be read. Where it is only not its turn, it comes in a later one. */
   #mayBegin(): boolean {
     if (this.#waitsForDrain || this.#waitsForTurn) return false
     if (this.#begun < REQUESTS_PER_TURN) return true
@@ -225,7 +225,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     return false
   }
 
-  /** #count counts what is held: a head, complete or not, and what waits behind it. */
+  /** Counts what is held: a head, complete or not, and what waits behind it. */
   #count(): void {
     const bytes = this.#isGone ? 0 : this.#headBytes + this.#head.heldBytes + (this.#rest?.length ?? 0)
     if (bytes === this.#heldBytes) return
@@ -257,7 +257,7 @@ export class ServerConnection implements Asker, BodySink, Member {
   #begin(head: RequestHead): void {
     this.#request = head
     this.#dueMs = Number.POSITIVE_INFINITY
-    this.#bodyToldEnd = false
+    this.#isBodyEndNotified = false
     this.#hasAsked = true
     this.#begun++
     this.#headBytes = this.#head.text.length
@@ -273,14 +273,14 @@ export class ServerConnection implements Asker, BodySink, Member {
       this.#keepsAlive = false
       this.#isClosing = true
       this.#listener?.bodyFault(this.#body.wrong)
-    } else if (this.#body.isDone && !this.#bodyToldEnd) {
-      this.#bodyToldEnd = true
+    } else if (this.#body.isDone && !this.#isBodyEndNotified) {
+      this.#isBodyEndNotified = true
       this.#listener?.bodyEnd(this.#body.trailers)
     }
     return next
   }
 
-  /** #finish makes room for the next request, or ends the connection. */
+  /** Prepares for the next request, or ends the connection. */
   #finish(): void {
     this.#listener = undefined
     this.#request = undefined
@@ -316,7 +316,7 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#listener?.askerDrained()
   }
 
-  /** #refuse answers what is no request, and ends the connection: nobody knows where the next one would begin. */
+  /** Answers input that is not a request, and ends the connection: where the next request would begin is unknown. */
   #refuse(wrong: Fault): void {
     this.#host.refused(wrong)
     this.#keepsAlive = false
@@ -328,7 +328,9 @@ export class ServerConnection implements Asker, BodySink, Member {
     this.#close()
   }
 
-  /** #close ends our side, and reads on for a while: an unread byte would turn the end into a reset, and the answer be lost. */
+  /**
+   * Ends our side, and reads on for a while: an unread byte would turn the end into a reset, and the answer be lost.
+   */
   #close(): void {
     this.#isClosing = true
     this.#rest = undefined
@@ -381,13 +383,13 @@ export class ServerConnection implements Asker, BodySink, Member {
     wheel.set(this.#timer, dueMs)
   }
 
-  /** #arm sets the time at which an idle connection ends. The timer is moved only when it runs. */
+  /** Sets the time at which an idle connection ends. The timer is moved only when it runs. */
   #arm(dueMs: number): void {
     this.#dueMs = dueMs
     if (this.#timer.tick < 0) this.#host.wheel.set(this.#timer, dueMs)
   }
 
-  /** #look reads once from a client that waits. What comes is held as if it had come before. */
+  /** Reads once from a client that waits. What comes is held as if it had come before. */
   #look(): void {
     if (!this.#isPaused || this.#lookedBytes >= LOOK_BYTES || (this.#rest?.length ?? 0) >= LOOK_BYTES) return
     this.#isPaused = false

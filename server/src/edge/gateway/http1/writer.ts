@@ -6,8 +6,8 @@ const SMALL_BYTES = 8_192
 const MAX_JOINED = 32_768
 
 /**
- * Writer puts HTTP/1.1 on a connection. What is small is joined until `flush`, so that a head and a short body are one
- * write. Text is Latin-1, in which every byte is a character.
+ * Puts HTTP/1.1 on a connection. What is small is joined until `flush`, so that a head and a short body are one write.
+ * Text is Latin-1, in which every byte is a character.
  */
 export class Writer {
   readonly #socket: Duplex
@@ -40,7 +40,7 @@ export class Writer {
     this.#joined += '\r\n'
   }
 
-  /** flush writes what was joined. It returns false when the reader is slow, and `drain` follows. */
+  /** Writes what was joined. It returns false when the reader is slow, and `drain` follows. */
   flush(): boolean {
     if (this.#joined.length > 0) {
       const text = this.#joined
@@ -51,7 +51,7 @@ export class Writer {
   }
 }
 
-/** headText spells fields as lines, each with its end. */
+/** Formats fields as lines, each with its line end. */
 export function fieldLines(fields: readonly string[]): string {
   let text = ''
   for (let i = 0; i < fields.length; i += 2) text += `${fields[i]}: ${fields[i + 1]}\r\n`

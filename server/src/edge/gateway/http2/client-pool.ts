@@ -28,7 +28,7 @@ interface Line {
   isEnding: boolean
 }
 
-/** Http2Pool keeps connections of HTTP/2 to one address. The oldest that has room is used. */
+/** Keeps connections of HTTP/2 to one address. The oldest that has room is used. */
 export class Http2Pool implements Pool {
   readonly speaksHttp2 = true
   readonly #endpoint: Endpoint
@@ -119,7 +119,7 @@ export class Http2Pool implements Pool {
     }
   }
 
-  /** #dialSoon dials in the next turn, if somebody still waits: a request that is reset at once opens no connection. */
+  /** Dials in the next turn, if a request still waits: one that is reset immediately opens no connection. */
   #dialSoon(): void {
     if (this.#willDial) return
     this.#willDial = true
@@ -155,13 +155,13 @@ export class Http2Pool implements Pool {
     session.on('close', () => this.#lost(line, reason))
   }
 
-  /** #keep keeps an idle connection for the next request, for a while. */
+  /** Keeps an idle connection for the next request, for a while. */
   #keep(line: Line): void {
     const { wheel, clock } = this.#kit
     wheel.set(line.timer, clock.nowMs() + this.#limits.keepAliveMs)
   }
 
-  /** #end ends a connection as soon as its requests are over. It carries no other. */
+  /** Ends a connection as soon as its requests are over. It carries no other. */
   #end(line: Line): void {
     line.isEnding = true
     line.session.close()
@@ -169,13 +169,13 @@ export class Http2Pool implements Pool {
     if (line.streams === 0 && this.#lines.has(line)) wheel.set(line.timer, clock.nowMs() + END_MS)
   }
 
-  /** #cut ends a connection now, whatever is on it. */
+  /** Ends a connection now, whatever is on it. */
   #cut({ session, socket }: Line): void {
     session.destroy()
     socket.destroy()
   }
 
-  /** #lost lets those fail that wait for a connection that never came to be, and dials again for the others. */
+  /** Lets those fail that wait for a connection that never came to be, and dials again for the others. */
   #lost(line: Line, reason: string): void {
     this.#lines.delete(line)
     this.#kit.wheel.clear(line.timer)

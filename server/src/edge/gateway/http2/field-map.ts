@@ -2,7 +2,7 @@ import type { OutgoingHttpHeaders } from 'node:http2'
 import { FieldSet, trailerFault } from '../fields.ts'
 import type { Fields } from '../gate.ts'
 
-/** fieldMap spells fields as node:http2 takes them: names in lower case, repeats joined, cookies that are set apart. */
+/** Converts fields for node:http2: names in lower case, repeats joined, cookies that are set apart. */
 export function fieldMap(fields: Fields): OutgoingHttpHeaders {
   const map: Record<string, string | string[]> = Object.create(null)
   for (let i = 0; i < fields.length; i += 2) {
@@ -15,7 +15,7 @@ export function fieldMap(fields: Fields): OutgoingHttpHeaders {
   return map
 }
 
-/** readFields reads the fields of HTTP/2 as they came, without pseudo-headers, or says what is wrong with one. */
+/** Reads the fields of HTTP/2 as they came, without pseudo-headers, or says what is wrong with one. */
 export function readFields(raw: readonly string[]): FieldSet | string {
   const fields = new FieldSet()
   for (let i = 0; i < raw.length; i += 2) {
@@ -27,13 +27,13 @@ export function readFields(raw: readonly string[]): FieldSet | string {
   return fields
 }
 
-/** readTrailers reads trailers as they came, or says what is wrong with them. */
+/** Reads trailers as they came, or says what is wrong with them. */
 export function readTrailers(raw: readonly string[]): FieldSet | string {
   const fields = readFields(raw)
   return typeof fields === 'string' ? fields : (trailerFault(fields) ?? fields)
 }
 
-/** pseudo returns a pseudo-header. They come first. */
+/** Returns a pseudo-header. They come first. */
 export function pseudo(raw: readonly string[], name: string): string | undefined {
   for (let i = 0; i < raw.length && raw[i]?.charCodeAt(0) === COLON; i += 2) if (raw[i] === name) return raw[i + 1]
   return undefined

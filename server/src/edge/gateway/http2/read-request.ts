@@ -5,7 +5,7 @@ import { pseudo, readFields } from './field-map.ts'
 
 const METHOD = /^[A-Z][A-Z-]{0,31}$/
 
-/** readHttp2Request reads the head of a stream. What node:http2 lets through and cannot be right is a fault. */
+/** Reads the head of a stream. What node:http2 lets through and cannot be right is a fault. */
 export function readHttp2Request(raw: readonly string[], hasEnded: boolean): RequestHead | Fault {
   const fields = readFields(raw)
   if (typeof fields === 'string') return invalid(fields)

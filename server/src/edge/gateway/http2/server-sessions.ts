@@ -18,7 +18,7 @@ const ENHANCE_YOUR_CALM = 11
 const SOON_MS = 1_000
 /** What a field is counted as in addition to its name and value (RFC 9113, 6.5.2). */
 const FIELD_BYTES = 32
-/** So many fields are as much work as beginning a request. */
+/** This many fields are as much work as beginning a request. */
 const FIELDS_PER_UNIT = 32
 const MAX_STREAM_ID = 2 ** 31 - 1
 /** Between the two notices of an end (RFC 9113, 6.8): what was sent before the first is served. */
@@ -32,7 +32,7 @@ export class SessionGuest implements Member {
   session: ServerHttp2Session | undefined
   streams = 0
   hasAsked = false
-  /** Those who still wait for their answers. */
+  /** Requests that still wait for their answers. */
   readonly askers = new Set<StreamAsker>()
 
   constructor(host: Host, socket: Socket, budget: ConnectionBudget) {
@@ -51,7 +51,7 @@ export class SessionGuest implements Member {
     this.socket.destroy()
   }
 
-  /** giveUp stops reading in the middle of what has come: a session that is only closed would go on to the end of it. */
+  /** Stops reading in the middle of what has come: a session that is only closed would go on to the end of it. */
   giveUp(excess: Excess): void {
     this.session?.destroy(new Error(`too many ${excess}`), ENHANCE_YOUR_CALM)
   }
@@ -67,7 +67,7 @@ export class SessionGuest implements Member {
   }
 }
 
-/** ServerSessions serves connections of HTTP/2 that somebody else has accepted. */
+/** Serves connections of HTTP/2 that a listener has accepted. */
 export class ServerSessions {
   readonly #host: Host
   readonly #server: Http2Server
@@ -138,8 +138,8 @@ export class ServerSessions {
   }
 
   /**
-   * #arrive counts a stream, and begins to serve it in a later turn: one that is reset until then makes no more work. Resets are
-   * counted while they are read, so that a connection that has too many ends before the rest of it is read.
+   * Counts a stream, and begins to serve it in a later turn: one that is reset until then makes no more work. Resets
+   * are counted while they are read, so that a connection that has too many ends before the rest of it is read.
    */
   #arrive(arrival: Arrival, guest: SessionGuest, facts: ClientFacts): void {
     const { stream } = arrival
@@ -206,7 +206,7 @@ export class ServerSessions {
   }
 }
 
-/** An Arrival is a stream that waits for its turn. */
+/** A stream that waits for its turn. */
 class Arrival {
   readonly stream: ServerHttp2Stream
   readonly raw: readonly string[]
@@ -220,7 +220,7 @@ class Arrival {
   }
 }
 
-/** sizeOf is the size of fields as HPACK counts it. */
+/** Returns the size of fields as HPACK counts it. */
 function sizeOf(raw: readonly string[]): number {
   let bytes = raw.length * (FIELD_BYTES / 2)
   for (const text of raw) bytes += text.length

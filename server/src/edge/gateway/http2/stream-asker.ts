@@ -9,7 +9,7 @@ import { boundEnd, lingerOn, resetStream } from './stream-end.ts'
 const NO_ERROR = 0
 const INTERNAL_ERROR = 2
 
-/** StreamAsker is a client that asks on a stream of HTTP/2. */
+/** A client that asks on a stream of HTTP/2. */
 export class StreamAsker implements Asker {
   readonly facts: ClientFacts
   readonly #stream: ServerHttp2Stream
@@ -82,7 +82,7 @@ export class StreamAsker implements Asker {
     this.#hasBody = hasBody
     const headers = { ...fieldMap(fields), ':status': status }
     if (length > 0 || (length === 0 && hasBody)) Object.assign(headers, { 'content-length': String(length) })
-    // A body of a known length has no trailers that anybody waits for.
+    // A body of a known length has no trailers to wait for.
     const waitForTrailers = hasBody && length < 0
     if (waitForTrailers)
       this.#stream.on('wantTrailers', () => {
@@ -127,7 +127,7 @@ export class StreamAsker implements Asker {
     return !this.#stream.destroyed && !this.#stream.closed && !this.#stream.headersSent
   }
 
-  /** #try sends fields. node:http2 throws at those that it does not send: then the stream is reset, and nothing more. */
+  /** Sends fields. node:http2 throws for those that it rejects: then the stream is reset, and nothing more. */
   #try(send: () => void): void {
     if (this.#stream.destroyed) return
     try {

@@ -11,7 +11,7 @@ const NO_ERROR = 0
 const REFUSED_STREAM = 7
 const CANCEL = 8
 
-/** StreamCarrier takes one request to an upstream on a stream of HTTP/2. */
+/** Takes one request to an upstream on a stream of HTTP/2. */
 export class StreamCarrier implements Carrier {
   readonly isReused: boolean
   readonly #session: ClientHttp2Session
@@ -130,7 +130,7 @@ export class StreamCarrier implements Carrier {
 
   #ended(): void {
     const stream = this.#stream as ClientHttp2Stream
-    // A stream that is reset ends too; its close says why. Trailers are told in a later turn than the end.
+    // A stream that is reset ends too; its close has the reason. Trailers are emitted in a later turn than the end.
     if (!this.#hasHead || stream.aborted || stream.rstCode !== NO_ERROR) return
     process.nextTick(() => {
       const listener = this.#listener

@@ -1,13 +1,13 @@
 import type { Priority } from 'sluice/internal/core/shedding/priority'
 import type { Fields, GatewayRequest } from '../gate.ts'
 import type { Route } from '../options.ts'
-import type { Place } from '../place.ts'
 import { hostOf, type RequestHead } from '../request-head.ts'
 import type { Found, Table } from '../routes/table.ts'
 import type { Asker } from '../sides.ts'
+import type { UpstreamSlot } from '../upstream-slot.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 
-/** AskedRequest is a request as a gate sees it. What a gate may never ask for is not worked out. */
+/** A request as a gate sees it. What a gate may never ask for is not worked out. */
 export class AskedRequest implements GatewayRequest {
   protected readonly gateway: ExchangeHost
   protected readonly asker: Asker
@@ -21,7 +21,7 @@ export class AskedRequest implements GatewayRequest {
   readonly id: string
   body: Buffer | undefined
   priority?: Priority
-  place?: Place | undefined
+  place?: UpstreamSlot | undefined
 
   constructor(gateway: ExchangeHost, asker: Asker, head: RequestHead) {
     this.gateway = gateway

@@ -5,7 +5,7 @@ import type { Member } from '../upstreams/member.ts'
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** Attempts are the tries of one request: which address has it now, and whether there may be another. */
+/** The tries of one request: which address has it now, and whether there may be another. */
 export class Attempts {
   readonly #table: Table
   readonly #found: Found
@@ -29,13 +29,13 @@ export class Attempts {
     return this.#member as Member
   }
 
-  /** next picks an address: another than the one before, if there is one. */
+  /** Picks an address: another than the one before, if there is one. */
   next(nowMs: number): Member {
     this.#member = this.#table.upstream(this.#found.route).pick(nowMs, this.#member, this.#asked.priority)
     return this.#member
   }
 
-  /** begin counts a try on the address that was picked. */
+  /** Counts a try on the address that was picked. */
   begin(): void {
     if (this.count++ === 0) this.#table.upstream(this.#found.route).budget.earn()
     this.#isInMember = true
@@ -51,12 +51,12 @@ export class Attempts {
     place?.left()
   }
 
-  /** giveUp refuses a request that still waits for a place at its address, which is full and not broken: true, if it did. */
+  /** Refuses a request that still waits for a place at its address, which is full and not broken: true, if it did. */
   giveUp(listener: CarrierListener): boolean {
     return this.#member?.limited?.giveUp(listener) ?? false
   }
 
-  /** forget stops waiting for a connection. */
+  /** Stops waiting for a connection. */
   forget(listener: CarrierListener): void {
     this.#member?.pool.forget(listener)
   }
@@ -75,13 +75,13 @@ export class Attempts {
     this.#member?.failed()
   }
 
-  /** mayConnectAgain says whether there is one more try after a connection that never came to be. */
+  /** Returns whether there is one more try after a connection that never came to be. */
   mayConnectAgain(): boolean {
     if (this.count > this.#found.settings.retries) return false
     return this.#table.upstream(this.#found.route).budget.spend()
   }
 
-  /** maySendAgain says whether a request may be sent once more, after its connection failed before the answer. */
+  /** Whether a request may be sent again after its connection failed before the answer. */
   maySendAgain(failure: CarrierFailure, wasReused: boolean, hasBody: boolean): boolean {
     if (failure === 'invalid') return false
     // An idle connection that the upstream closes just then costs no try.

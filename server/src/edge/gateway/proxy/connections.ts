@@ -20,7 +20,7 @@ interface Guest extends Member {
   retire(ms: number): void
 }
 
-/** Connections takes what listeners accept, and finds out which HTTP it is. */
+/** Takes what listeners accept, and finds out which HTTP it is. */
 export class Connections {
   readonly #host: Host
   readonly #crowds: Crowds
@@ -59,7 +59,7 @@ export class Connections {
   }
 
   /**
-   * admit serves a connection in a later turn if there is room for one more, and counts it until it closes. A TLS socket is
+   * Serves a connection in a later turn if there is room for one more, and counts it until it closes. A TLS socket is
    * counted once, by the one below it.
    */
   admit(socket: Socket, serve: () => void, isEncrypted = false): void {
@@ -104,7 +104,7 @@ export class Connections {
     })
   }
 
-  /** take serves a plain connection, whose first bytes say which HTTP it is. */
+  /** Serves a plain connection, whose first bytes say which HTTP it is. */
   take(socket: Socket): void {
     const facts = factsOf(socket, 'http')
     const timer = new Timer(() => socket.destroy())
@@ -139,7 +139,7 @@ export class Connections {
     socket.resume()
   }
 
-  /** takeTls serves a connection whose handshake says which HTTP it is. */
+  /** Serves a connection whose handshake says which HTTP it is. */
   takeTls(secure: TLSSocket, socket: Socket): void {
     const facts = factsOf(socket, 'https')
     secure.on('error', () => {})
@@ -147,7 +147,7 @@ export class Connections {
     else this.#takeHttp1(secure, socket, facts)
   }
 
-  /** retire has everybody leave when what they asked is answered. */
+  /** Has every connection close once its requests are answered. */
   retire(ms: number): void {
     this.#retiredForMs = ms
     for (const [socket, guest] of this.#guests) retireOrEnd(socket, guest, ms)
@@ -176,7 +176,7 @@ export class Connections {
   }
 }
 
-/** retireOrEnd ends a connection that cannot be retired: the others, and their drain, are not to suffer from it. */
+/** Ends a connection that cannot be retired: the others, and their drain, are not to suffer from it. */
 function retireOrEnd(socket: Socket, guest: Guest, ms: number): void {
   try {
     guest.retire(ms)
@@ -188,7 +188,7 @@ function retireOrEnd(socket: Socket, guest: Guest, ms: number): void {
 const FRAME_HEAD_BYTES = 9
 const RST_STREAM = 3
 
-/** resetsIn counts the streams that are reset in the first bytes of a connection of HTTP/2. */
+/** Counts the streams that are reset in the first bytes of a connection of HTTP/2. */
 function resetsIn(bytes: Buffer): number {
   let resets = 0
   for (
@@ -221,7 +221,7 @@ function factsOf(socket: Socket, scheme: 'http' | 'https'): ClientFacts {
   return { peer: plainAddress(socket.remoteAddress ?? ''), scheme }
 }
 
-/** plainAddress is an address of IPv4 as such, however the socket has it. */
+/** Returns an address of IPv4 as such, however the socket has it. */
 function plainAddress(address: string): string {
   return address.startsWith('::ffff:') ? address.slice(7) : address
 }

@@ -66,7 +66,7 @@ describe('a client of HTTP/2 that ends its side of the connection', () => {
   })
 })
 
-describe('a connection of HTTP/2 that nobody uses', () => {
+describe('a connection of HTTP/2 that no one uses', () => {
   it('is closed, also when a request took longer before than a connection may be idle', async () => {
     const waiting: ServerResponse[] = []
     const app = await startApp((_, response) => waiting.push(response))
@@ -83,7 +83,7 @@ describe('a connection of HTTP/2 that nobody uses', () => {
   })
 })
 
-describe('a client of HTTP/2 that resets too many streams, and ends its connection when it is told', () => {
+describe('a client of HTTP/2 that resets too many streams, and ends its connection when it is told to', () => {
   // nghttp2 tells it, and not node:http2; without streams, it does not even hear the end any more.
   it.each([
     ['a stream is open', '', 75_000],
@@ -125,7 +125,7 @@ class ThinkingGate {
   }
 }
 
-describe('a client of HTTP/1.1 that nobody reads from, and that leaves', () => {
+describe('a client of HTTP/1.1 that no one reads from, and that leaves', () => {
   it.each([
     ['ends', (talk: Talk) => void talk.socket.end()],
     ['is destroyed', (talk: Talk) => void talk.socket.destroy()],

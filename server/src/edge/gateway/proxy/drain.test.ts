@@ -15,7 +15,7 @@ import {
 const GET = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n'
 
 describe('drain', () => {
-  it('lets a request end, tells its client to close, and takes nobody new', async () => {
+  it('lets a request end, has its client close, and accepts no one new', async () => {
     const waiting: ServerResponse[] = []
     const app = await startApp((_, response) => waiting.push(response))
     const { port, gateway } = await startGateway(app)

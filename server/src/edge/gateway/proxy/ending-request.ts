@@ -1,4 +1,4 @@
-import type { EndKind, Refusal } from '../gate.ts'
+import type { EndKind, GateRefusal } from '../gate.ts'
 import { type AnsweredCode, errorAnswer, type Fault, fault } from '../gateway-error.ts'
 import type { RouteTimes } from '../options.ts'
 import type { RequestHead } from '../request-head.ts'
@@ -11,7 +11,7 @@ import { writeOwn } from './own-answer.ts'
 import { Phase } from './phase.ts'
 import { PhaseTimer } from './phase-timer.ts'
 
-/** EndingRequest is how a request ends: once, whatever happens, and in time. */
+/** How a request ends: once, whatever happens, and in time. */
 export abstract class EndingRequest extends GatedRequest {
   protected readonly timer: PhaseTimer
   protected attempts: Attempts | undefined
@@ -30,7 +30,7 @@ export abstract class EndingRequest extends GatedRequest {
   protected abstract giveUpPlace(): boolean
   /** forgetConnection stops waiting for a connection. */
   protected abstract forgetConnection(): void
-  /** forgetBody lets go of what is held of a body. */
+  /** Releases what is held of a body. */
   protected abstract forgetBody(): void
 
   protected get times(): RouteTimes {
@@ -41,7 +41,7 @@ export abstract class EndingRequest extends GatedRequest {
     return this.attempts as Attempts
   }
 
-  /** stop ends a request that has no more time: the gateway closes. */
+  /** Ends a request that has no more time: the gateway closes. */
   stop(): void {
     if (this.phase === Phase.done) return
     this.fail(fault('GATEWAY_OVERLOADED', 'the gateway is closing'), 'abort')
@@ -60,7 +60,7 @@ export abstract class EndingRequest extends GatedRequest {
     this.fail(fault(code, detail), code === 'GATEWAY_BODY_TOO_LARGE' ? 'abort' : 'upstream-error')
   }
 
-  /** fail answers with an error, or ends an answer that has begun so that nobody takes it for complete. */
+  /** Answers with an error, or aborts an answer that has begun, so that it is not mistaken for complete. */
   protected fail(wrong: Fault, kind: EndKind): void {
     if (this.phase === Phase.answer || this.phase === Phase.tunnel) {
       this.finish(kind)
@@ -68,18 +68,18 @@ export abstract class EndingRequest extends GatedRequest {
       return
     }
     const answer = errorAnswer(wrong)
-    this.tellResponded(answer.status, answer.headers)
+    this.notifyResponded(answer.status, answer.headers)
     this.finish(kind)
     writeOwn(this.asker, this.head, this.id, answer)
   }
 
-  /** answerOwn answers without an upstream. */
-  protected answerOwn(answer: Refusal): void {
+  /** Answers without an upstream. */
+  protected answerOwn(answer: GateRefusal): void {
     this.finish('finish')
     writeOwn(this.asker, this.head, this.id, answer)
   }
 
-  /** finish ends the request on the side of the upstream. */
+  /** Ends the request on the side of the upstream. */
   protected finish(kind: EndKind): void {
     const { carrier, phase } = this
     this.carrier = undefined
@@ -93,7 +93,7 @@ export abstract class EndingRequest extends GatedRequest {
     this.forgetBody()
     this.timer.stop()
     this.attempts?.leave()
-    this.tellEnded(kind)
+    this.notifyEnded(kind)
     this.gateway.done(this)
   }
 

@@ -4,14 +4,14 @@ import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Table } from '../routes/table.ts'
 
-/** A Waiting is a request whose body is waited for. */
+/** A request whose body is waited for. */
 export interface Waiting {
   readonly ip: string
-  /** crowdedOut ends it, for the sake of other addresses. */
+  /** Ends it in favour of other addresses. */
   crowdedOut(): void
 }
 
-/** ExchangeHost is what a request needs of the gateway. */
+/** What a request needs of the gateway. */
 export interface ExchangeHost {
   readonly clock: Clock
   readonly wheel: TimerWheel
@@ -26,7 +26,7 @@ export interface ExchangeHost {
   /** Fields that clients may send as well as trusted proxies. */
   readonly passed: ReadonlySet<string>
   /**
-   * awaitBody counts a request whose body is waited for, and returns what ends that; undefined where there is no room. When there
+   * Counts a request whose body is waited for, and returns what ends that; undefined where there is no room. When there
    * are too many, some of the address with the most are ended.
    */
   awaitBody(request: Waiting): (() => void) | undefined
@@ -35,7 +35,7 @@ export interface ExchangeHost {
   knows(address: string): boolean
   clientAddress(peer: string, fields: FieldSet): string
   requestId(peer: string, fields: FieldSet): string
-  /** failed hears what a gate throws. */
+  /** Hears what a gate throws. */
   failed(error: unknown): void
   done(exchange: object): void
 }

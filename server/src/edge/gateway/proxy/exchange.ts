@@ -16,11 +16,11 @@ import { Phase, phaseName } from './phase.ts'
 import type { Listed } from './under-way.ts'
 
 /**
- * Exchange is one request and its answer: it hears the client and the upstream, and leads what the one sends to the
- * other. Whatever happens, it ends once.
+ * One request and its answer: it hears the client and the upstream, and leads what the one sends to the other. Whatever
+ * happens, it ends once.
  */
 export class Exchange extends EndingRequest implements AskerListener, CarrierListener, Listed, Waiting {
-  /** Among those under way. */
+  /** Among those in flight. */
   position = -1
   readonly #table: Table
   #outgoing: OutgoingRequest | undefined
@@ -127,7 +127,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     if (this.phase === Phase.done) return
     const isThinking = this.phase === Phase.gate
     this.finish('abort')
-    if (isThinking) this.tellLeft()
+    if (isThinking) this.notifyLeft()
   }
 
   // What the upstream does.
@@ -159,7 +159,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   }
 
   informed(status: number, fields: FieldSet): void {
-    // The client's wait for a 100 was ended here, and nobody else asked for one.
+    // The client's wait for a 100 was ended here, and nothing else requested one.
     if (this.phase === Phase.done || status === 100) return
     this.asker.inform(status, answerFields(fields, undefined, this.id))
   }
@@ -175,7 +175,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     }
     this.phase = Phase.answer
     this.#answerHead = fields
-    this.tellResponded(status, fields.list)
+    this.notifyResponded(status, fields.list)
     this.asker.answer(status, answerFields(fields, this.pass?.headers, this.id), length, hasBody)
     this.timer.begin(this.times.idleMs)
   }
@@ -186,7 +186,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.phase = Phase.tunnel
     this.#isBodyEnded = false
     this.#answerHead = fields
-    this.tellResponded(101, fields.list)
+    this.notifyResponded(101, fields.list)
     this.timer.begin(this.times.idleMs)
     this.asker.accept(answerFields(fields, this.pass?.headers, this.id))
     this.#resumeAsker()
@@ -194,7 +194,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
 
   answerPiece(piece: Buffer): void {
     if (this.phase === Phase.done) return
-    this.tellHeard(piece)
+    this.notifyHeard(piece)
     this.asker.write(piece)
   }
 
@@ -234,7 +234,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.fail(fault(code, detail), 'upstream-error')
   }
 
-  /** crowdedOut ends a request whose body is waited for: its address has the most of these, and there are too many. */
+  /** Ends a request whose body is waited for: its address has the most of these, and there are too many. */
   crowdedOut(): void {
     if (this.phase === Phase.done) return
     this.fail(fault('GATEWAY_OVERLOADED', 'too many requests from this address are waiting for their bodies'), 'abort')
@@ -259,7 +259,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
 
   // What the gateway does.
 
-  /** #fits says whether what has come of the body may be as long as it is, and ends the request where it may not. */
+  /** Returns whether what has come of the body may be as long as it is, and ends the request where it may not. */
   #fits(): boolean {
     const { bodyLength } = this.head
     const { maxBodyBytes } = (this.found as Found).settings
@@ -272,8 +272,8 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
   }
 
   /**
-   * #awaitBody waits for the part of the body that the gate looks into. Most bodies come with their heads: those are decided about
-   * in one step. Heads of HTTP/2 may come alone, and then nobody says that a read is over.
+   * Waits for the part of the body that the gate looks into. Most bodies come with their heads: those are decided in
+   * one step. Heads of HTTP/2 may come alone, without a signal that a read is over.
    */
   #awaitBody(): void {
     this.phase = Phase.peek
@@ -295,14 +295,14 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     return this.#bodyBytes >= peekBytes && peekBytes < maxBodyBytes
   }
 
-  /** #waitForBody asks the gate about a request whose body takes its time, which is to be counted while it does. */
+  /** Asks the gate about a request whose body takes its time, which is to be counted while it does. */
   #waitForBody(): void {
     this.#isWaiting = true
     if (this.gateway.gate.enter === undefined) this.#readOn()
     else this.askGate(true)
   }
 
-  /** #readOn reads the body of a request that may have one. */
+  /** Reads the body of a request that may have one. */
   #readOn(): void {
     if (this.#hasPart) {
       this.#inspected()

@@ -54,11 +54,11 @@ function bodyOf(url: string, connection: string): Promise<string> {
 const withoutOurs = (text: string): string => text.replace(/(?:date|x-request-id): [^\r]*\r\n/gi, '')
 
 describe('where a request came from', () => {
-  it('is told by the gateway, not by the client', async () => {
-    const told = await heard(
+  it('is set by the gateway, not by the client', async () => {
+    const received = await heard(
       'X-Forwarded-For: 6.6.6.6\r\nForwarded: for=6.6.6.6\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: evil\r\nX-Real-IP: 6.6.6.6\r\nX-Request-Id: mine\r\n',
     )
-    expect(told).toMatchObject({
+    expect(received).toMatchObject({
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-proto': 'http',
       'x-forwarded-host': 'a.example',
@@ -66,15 +66,15 @@ describe('where a request came from', () => {
       via: '1.1 sluice',
       host: 'a.example',
     })
-    expect(JSON.stringify(told)).not.toMatch(/6\.6\.6\.6|evil|mine/)
+    expect(JSON.stringify(received)).not.toMatch(/6\.6\.6\.6|evil|mine/)
   })
 
   it('is added to what a trusted proxy says', async () => {
-    const told = await heard(
+    const received = await heard(
       'X-Forwarded-For: 203.0.113.7\r\nForwarded: for=203.0.113.7\r\nX-Forwarded-Proto: https\r\nX-Forwarded-Host: shop.example\r\nVia: 1.1 front\r\nX-Request-Id: mine\r\n',
       { trust: { trustedProxies: ['loopback'] } },
     )
-    expect(told).toMatchObject({
+    expect(received).toMatchObject({
       'x-forwarded-for': '203.0.113.7, 127.0.0.1',
       'x-forwarded-proto': 'https',
       'x-forwarded-host': 'shop.example',
@@ -313,7 +313,7 @@ describe('a request', () => {
   it('of a client that leaves while the gate thinks never reaches the upstream', async () => {
     let hears: (() => void) | undefined
     let decide: ((pass: { kind: 'admitted'; ended(kind: string): void }) => void) | undefined
-    let told = ''
+    let received = ''
     let wasAsked = false
     const app = await startApp((_, response) => {
       wasAsked = true
@@ -335,12 +335,12 @@ describe('a request', () => {
     await until('the gate is asked', () => decide !== undefined)
     talk.socket.destroy()
     await left
-    decide?.({ kind: 'admitted', ended: (kind) => (told = kind) })
-    await until('the pass has ended', () => told)
-    expect([told, wasAsked]).toEqual(['abort', false])
+    decide?.({ kind: 'admitted', ended: (kind) => (received = kind) })
+    await until('the pass has ended', () => received)
+    expect([received, wasAsked]).toEqual(['abort', false])
   })
 
-  it('is answered 500 when the gate fails, whether at once or later', async () => {
+  it('is answered 500 when the gate fails, whether synchronously or later', async () => {
     const { url } = await startGateway('http://127.0.0.1:9', { gate: { admit: () => Promise.reject(new Error('no')) } })
     const failing = {
       admit: () => {

@@ -3,7 +3,7 @@ import type { Admission, EndKind, Fields, Pass } from '../gate.ts'
 import { AskedRequest } from './asked-request.ts'
 import { Phase } from './phase.ts'
 
-/** GatedRequest asks the gate about a request, and tells it what becomes of one that it lets through. */
+/** Asks the gate about a request, and reports to it what becomes of an admitted one. */
 export abstract class GatedRequest extends AskedRequest {
   protected phase: number = Phase.gate
   protected pass: Pass | undefined
@@ -14,7 +14,7 @@ export abstract class GatedRequest extends AskedRequest {
   /** waitsForGate is called when the gate takes its time. */
   protected abstract waitsForGate(): void
 
-  /** isTurnedAway asks the gate before anything is read of the body, and answers where it refuses. */
+  /** Asks the gate before anything is read of the body, and answers where it refuses. */
   protected isTurnedAway(): boolean {
     try {
       const refusal = this.gateway.gate.before?.(this)
@@ -26,7 +26,7 @@ export abstract class GatedRequest extends AskedRequest {
     return true
   }
 
-  /** askGate asks about the request, first about one whose body is still to come where `isEntering`. */
+  /** Asks about the request, first about one whose body is still to come where `isEntering`. */
   protected askGate(isEntering = false): void {
     const { gate } = this.gateway
     this.phase = Phase.gate
@@ -48,39 +48,39 @@ export abstract class GatedRequest extends AskedRequest {
     )
   }
 
-  protected tellResponded(status: number, fields: Fields): void {
+  protected notifyResponded(status: number, fields: Fields): void {
     if (this.pass?.responded !== undefined) this.#guard(() => this.pass?.responded?.(status, fields))
   }
 
-  protected tellHeard(piece: Buffer): void {
+  protected notifyHeard(piece: Buffer): void {
     if (this.pass?.heard !== undefined) this.#guard(() => this.pass?.heard?.(piece))
   }
 
-  protected tellEnded(kind: EndKind): void {
+  protected notifyEnded(kind: EndKind): void {
     const { pass } = this
     this.pass = undefined
     if (pass !== undefined) this.#guard(() => pass.ended(kind))
   }
 
-  protected tellLeft(): void {
+  protected notifyLeft(): void {
     if (this.whenLeft !== undefined) this.#guard(this.whenLeft)
   }
 
   #take(admission: Admission): void {
     if (admission.kind === 'admitted') this.pass = admission
     // The client left, or its time was over, while the gate was thinking.
-    if (this.phase === Phase.done) this.tellEnded('abort')
+    if (this.phase === Phase.done) this.notifyEnded('abort')
     else this.decided(admission)
   }
 
   #failed(error: unknown): void {
     this.gateway.failed(error)
     if (this.phase === Phase.done) return
-    this.tellEnded('unserved')
+    this.notifyEnded('unserved')
     this.undecided()
   }
 
-  /** #guard keeps what a gate throws away from the connection. */
+  /** Keeps what a gate throws away from the connection. */
   #guard(run: () => void): void {
     try {
       run()

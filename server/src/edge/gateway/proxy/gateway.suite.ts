@@ -19,7 +19,7 @@ export const ENDLESS: Partial<RouteTimes> = {
   idleMs: 2 ** 31 - 1,
 }
 
-/** startApp starts an upstream of HTTP/1.1 for one test, and returns its address. */
+/** Starts an upstream of HTTP/1.1 for one test, and returns its address. */
 export async function startApp(listener: RequestListener, tune?: (server: Server) => void): Promise<string> {
   const server = createServer(listener)
   tune?.(server)
@@ -31,7 +31,7 @@ export async function startApp(listener: RequestListener, tune?: (server: Server
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** startRaw starts an upstream that does with its connections what it likes. */
+/** Starts an upstream that does with its connections what it likes. */
 export async function startRaw(taken: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>()
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
@@ -53,7 +53,7 @@ export interface Setup extends Partial<Omit<GatewayOptions, 'routes' | 'upstream
   readonly upstream?: Partial<Upstream>
 }
 
-/** startGateway leads everything to the given addresses, for one test. */
+/** Leads everything to the given addresses, for one test. */
 export async function startGateway(addresses: string | readonly string[], setup: Setup = {}) {
   const { route = {}, upstream = {}, ...options } = setup
   const gateway = await openGateway({
@@ -74,7 +74,7 @@ export const SOCKET_FIELDS =
 export const SWITCHING =
   'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n'
 
-/** Talk is a connection that writes and reads bytes as they are. */
+/** A connection that writes and reads bytes as they are. */
 export interface Talk {
   readonly socket: Socket
   /** What has come so far. */
@@ -100,8 +100,8 @@ export function talkTo(port: number, bytes = ''): Talk {
 }
 
 /**
- * sendUntilPaused sends a piece at a time until the gateway reads no more of them, and then a little more: less than the
- * gateway reads of a client that waits, so that it comes to the end when the client leaves.
+ * Sends a piece at a time until the gateway reads no more of them, and then a little more: less than the gateway reads
+ * of a client that waits, so that it comes to the end when the client leaves.
  */
 export async function sendUntilPaused({ socket }: Talk, gateway: Gateway, phase: 'send' | 'tunnel'): Promise<void> {
   const piece = Buffer.alloc(65_536)
@@ -117,7 +117,7 @@ export async function sendUntilPaused({ socket }: Talk, gateway: Gateway, phase:
   await new Promise((resolve) => socket.write(Buffer.alloc(100_000), resolve))
 }
 
-/** exchangeBytes writes bytes, and returns all that comes until the other side ends. */
+/** Writes bytes, and returns all that comes until the other side ends. */
 export function exchangeBytes(port: number, bytes: string): Promise<string> {
   const talk = talkTo(port, bytes)
   return new Promise((resolve) => {
@@ -126,7 +126,7 @@ export function exchangeBytes(port: number, bytes: string): Promise<string> {
   })
 }
 
-/** RecordingGate lets everything through, and writes down what it hears. */
+/** Lets everything through, and writes down what it hears. */
 export class RecordingGate implements GatewayGate {
   readonly asked: { readonly method: string; readonly path: string; readonly ip: string }[] = []
   readonly statuses: number[] = []

@@ -36,7 +36,7 @@ import { Listener } from './listener.ts'
 import { UnderWay } from './under-way.ts'
 import { openUpstreams } from './upstream-pools.ts'
 
-/** openGateway starts a reverse proxy. It resolves when all listeners listen. */
+/** Starts a reverse proxy. It resolves when all listeners listen. */
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const gateway = new RunningGateway(options)
   await gateway.listen(options)
@@ -230,7 +230,7 @@ function passedBy({ passHeaders = [] }: RoutingTable): ReadonlySet<string> {
   return new Set(passHeaders.map((name) => name.toLowerCase()))
 }
 
-/** allOf joins the values of a field that may be repeated. */
+/** Joins the values of a field that may be repeated. */
 function allOf({ list }: FieldSet, name: string): string | undefined {
   let all: string | undefined
   for (let i = 0; i < list.length; i += 2) {

@@ -1,9 +1,9 @@
 const FIRST_BYTES = 1_024
 
 /**
- * HeldBody keeps what came of a body before there was anyone to pass it on to. The first piece is kept as it is, which is all
- * of most bodies. More are copied together, each byte twice on average: a client that sends byte by byte has no
- * Buffer of 200 bytes held for each.
+ * Keeps what came of a body before there was anyone to pass it on to. The first piece is kept as it is, which is all of
+ * most bodies. More are copied together, each byte twice on average: a client that sends byte by byte has no Buffer of
+ * 200 bytes held for each.
  */
 export class HeldBody {
   #bytes: Buffer | undefined
@@ -27,12 +27,12 @@ export class HeldBody {
     this.#length = needed
   }
 
-  /** first returns what has come, up to a number of bytes. */
+  /** Returns what has come, up to a number of bytes. */
   first(most: number): Buffer {
     return this.#bytes === undefined ? EMPTY : this.#bytes.subarray(0, Math.min(most, this.#length))
   }
 
-  /** take returns all that has come, and lets go of it. */
+  /** Returns everything that has arrived, and releases it. */
   take(): Buffer | undefined {
     const bytes = this.#bytes?.subarray(0, this.#length)
     this.#bytes = undefined

@@ -109,7 +109,7 @@ describe('an upstream of HTTP/2 that does not read any more', () => {
     await untilAt(stuck.clock, 'its connection is closed', () => stuck.gateway.stats.upstreamConnections === 0)
   })
 
-  it('does not hold up a drain, with its request under way or over', async () => {
+  it('does not hold up a drain, with its request in flight or done', async () => {
     for (const isOver of [false, true]) {
       const stuck = await startStuck()
       const talk = await upload(stuck)
@@ -145,7 +145,7 @@ describe('an upstream of HTTP/2 that does not read any more', () => {
       stuck.clock.advance(10_000)
       return stuck.gateway.stats.requests === 0
     })
-    await until('the client is told', () => /^HTTP\/1.1 504 /.test(talk.text()))
+    await until('the client is notified', () => /^HTTP\/1.1 504 /.test(talk.text()))
     expect((await fetch(stuck.url)).status).toBe(200)
     expect(stuck.opened()).toBe(2)
   })

@@ -163,7 +163,7 @@ describe('HTTP/2 from the client', () => {
     expect(gate.ended).toEqual(['abort'])
   })
 
-  it('is told of an answer that broke off', async () => {
+  it('is notified of an answer that broke off', async () => {
     const app = await startApp((_, response) => {
       response.writeHead(200, { 'Content-Length': 10 })
       response.write('abc', () => response.destroy())
@@ -290,7 +290,7 @@ describe('HTTP/2 to the upstream', () => {
     expect([response.status, response.headers.get('x-path'), await response.text()]).toEqual([201, '/a', 'hello'])
   })
 
-  it('tells a client of gRPC in its own words what went wrong', async () => {
+  it('answers a gRPC client in its protocol with what went wrong', async () => {
     const { url } = await startGateway('http://127.0.0.1:9', { upstream: { http2: true }, route: { retries: 0 } })
     const asked = session(url).request({ ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc' })
     asked.end()

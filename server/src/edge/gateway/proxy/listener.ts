@@ -10,14 +10,14 @@ const HANDSHAKE_MS = 10_000
 /** What comes is not read before it is its turn. */
 const SOCKETS = { noDelay: true, keepAlive: true, pauseOnConnect: true }
 
-/** Listener accepts connections on one address. */
+/** Accepts connections on one address. */
 export class Listener {
   readonly #options: ListenerOptions
   readonly #server: Server
   readonly #secure: TlsServer | undefined
   #settle: () => void = () => {}
   #isListening = false
-  /** closed resolves when the port is free. */
+  /** Resolves when the port is free. */
   readonly closed: Promise<void>
 
   constructor(options: ListenerOptions, connections: Connections) {
@@ -50,14 +50,14 @@ export class Listener {
     this.#secure?.setSecureContext(contextOf(tls))
   }
 
-  /** accept treats a connection that another process accepted as one that came to this address. */
+  /** Treats a connection that another process accepted as one that came to this address. */
   accept(socket: Socket): void {
-    // A client that leaves in a handshake would keep its place: nobody but TLS itself reads that it ended.
+    // A client that leaves during a handshake would keep its slot: only TLS itself reads that it ended.
     socket.allowHalfOpen = this.#options.tls === undefined
     this.#server.emit('connection', socket)
   }
 
-  /** close accepts no more connections; those that are open stay. */
+  /** Stops accepting connections; open ones stay. */
   close(): void {
     if (!this.#isListening) this.#settle()
     else this.#server.close(() => this.#settle())
@@ -75,7 +75,7 @@ function contextOf(tls: GatewayTls): GatewayTls {
   return { minVersion: 'TLSv1.2', honorCipherOrder: true, ...tls, secureOptions }
 }
 
-/** tlsOver makes a server that no port leads to: it is given connections when it is their turn for a handshake. */
+/** Makes a server that no port leads to: it is given connections when it is their turn for a handshake. */
 function tlsOver(connections: Connections, tls: GatewayTls): { readonly front: Server; readonly secure: TlsServer } {
   const { createServer: createTlsServer } = process.getBuiltinModule('node:tls')
   const own = { ALPNProtocols: ['h2', 'http/1.1'], handshakeTimeout: HANDSHAKE_MS }

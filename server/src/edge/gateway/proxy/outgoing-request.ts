@@ -15,7 +15,7 @@ interface OutgoingParts {
   readonly hidden?: string | undefined
 }
 
-/** outgoingRequest is a request as it goes to an address, with what the gateway says about where it came from. */
+/** Returns a request as it goes to an address, with what the gateway says about where it came from. */
 export function outgoingRequest(
   { method, authority, fields, bodyLength, wantsWebSocket, version }: RequestHead,
   { peer, scheme }: ClientFacts,

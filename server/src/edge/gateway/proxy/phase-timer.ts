@@ -1,12 +1,12 @@
 import { Timer } from '../../../net/timer-wheel.ts'
 import type { ExchangeHost } from './exchange-host.ts'
 
-/** What a PhaseTimer tells when time is over: that of the whole request, or that of its phase. */
+/** Called on a timeout: of the whole request, or of its phase. */
 type TimedOut = (isTotal: boolean) => void
 
 /**
- * PhaseTimer holds a request to the times of its phases and of the whole. Bytes only note when they came: the timer is
- * moved when it runs, or when a phase begins.
+ * Holds a request to the times of its phases and of the whole. Bytes only note when they came: the timer is moved when
+ * it runs, or when a phase begins.
  */
 export class PhaseTimer extends Timer {
   readonly #host: ExchangeHost
@@ -26,13 +26,13 @@ export class PhaseTimer extends Timer {
     return this.#host.clock.nowMs() - this.#activeMs
   }
 
-  /** start bounds the whole request, from now on; 0 is no bound. */
+  /** Bounds the whole request, from now on; 0 is no bound. */
   start(totalMs: number): void {
     this.#activeMs = this.#host.clock.nowMs()
     if (totalMs > 0) this.#totalDueMs = this.#activeMs + totalMs
   }
 
-  /** begin bounds a phase, from now on. */
+  /** Bounds a phase, from now on. */
   begin(phaseMs: number): void {
     const nowMs = this.#host.clock.nowMs()
     this.#activeMs = nowMs
@@ -42,7 +42,7 @@ export class PhaseTimer extends Timer {
     else this.#host.wheel.set(this, dueMs)
   }
 
-  /** active notes that bytes came or went. */
+  /** Notes that bytes came or went. */
   active(): void {
     this.#activeMs = this.#host.clock.nowMs()
   }

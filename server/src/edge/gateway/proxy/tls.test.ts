@@ -56,7 +56,7 @@ describe('TLS', () => {
     await until('both are forgotten', () => gateway.stats.connections === 0)
   })
 
-  it('shows another certificate to those who come after a change', async () => {
+  it('shows another certificate to callers that come after a change', async () => {
     const app = await startApp((_, response) => response.end('ok'))
     const { port, gateway } = await startGateway(app, {
       listeners: [{ port: 0, host: '127.0.0.1', tls: pair('server') }],

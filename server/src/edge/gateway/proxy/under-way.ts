@@ -1,13 +1,13 @@
-/** A Listed is what an UnderWay can hold. */
+/** What an UnderWay can hold. */
 export interface Listed {
   /** Its position in the list; below 0 where it is in none. The list's own. */
   position: number
 }
 
 /**
- * UnderWay is a set for what comes and goes with every request. A Set is not: V8 gives it a new table now and then, to which the old
- * one points, with all that was in it. Once one of these tables is old, all that follow survive, with their requests, until
- * the next full collection. Measured: pauses of 8 ms instead of 1, five times a second.
+ * A set for what comes and goes with every request. A Set is not suitable: V8 gives it a new table now and then, to
+ * which the old one points, with all that was in it. Once one of these tables is old, all that follow survive, with
+ * their requests, until the next full collection. Measured: pauses of 8 ms instead of 1, five times a second.
  */
 export class UnderWay<T extends Listed> {
   readonly #list: T[] = []
@@ -21,7 +21,7 @@ export class UnderWay<T extends Listed> {
     this.#list.push(each)
   }
 
-  /** delete takes something out; the last one takes its position. */
+  /** Takes something out; the last one takes its position. */
   delete(each: T): void {
     const { position } = each
     if (position < 0) return
@@ -32,7 +32,7 @@ export class UnderWay<T extends Listed> {
     this.#list[position] = last
   }
 
-  /** all is a copy: it may change while somebody goes through it. */
+  /** Returns a copy, because the set may change during iteration. */
   all(): readonly T[] {
     return this.#list.slice()
   }

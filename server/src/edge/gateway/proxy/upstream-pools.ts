@@ -7,7 +7,7 @@ import { LimitedPool, type LimitedPoolKit } from '../upstreams/limited-pool.ts'
 import { Member } from '../upstreams/member.ts'
 import { fingerprint, UpstreamGroup } from '../upstreams/upstream-group.ts'
 
-/** openUpstreams makes the groups of a table, and keeps those of the table before that are told the same. */
+/** Opens the groups of a table, and keeps those of the previous table with the same settings. */
 export function openUpstreams(
   { upstreams }: RoutingTable,
   before: ReadonlyMap<string, UpstreamGroup>,

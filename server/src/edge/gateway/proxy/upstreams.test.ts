@@ -205,7 +205,7 @@ describe('health checks', () => {
 })
 
 describe('connections to an upstream', () => {
-  it('are bounded, and so are those who wait for one', async () => {
+  it('are bounded, and so are callers that wait for one', async () => {
     const sockets: Socket[] = []
     const app = await startRaw((socket) => {
       socket.on('data', () => sockets.push(socket))

@@ -1,6 +1,6 @@
 import { decoded, escapeFault, resolved } from 'sluice/internal/http-door/request-path'
 
-/** A PathReading is a path that is not in its simplest form, as it is forwarded and as routes are found by it. */
+/** A path that is not in its simplest form, as it is forwarded and as routes are found by it. */
 export interface PathReading {
   /** Without dot segments and empty ones; escapes in capitals, and none where RFC 3986 has a character as the same. */
   readonly sent: string
@@ -12,7 +12,7 @@ export interface PathReading {
   readonly hasEncodedSlash: boolean
 }
 
-/** readPath reads a path, or returns what upstreams would read in different ways. */
+/** Reads a path, or returns what upstreams would read in different ways. */
 export function readPath(path: string): PathReading | string {
   const wrong = escapeFault(path)
   if (wrong !== undefined) return wrong
@@ -30,7 +30,7 @@ export function readPath(path: string): PathReading | string {
   }
 }
 
-/** isOddSegment says whether a segment has dots or nothing where another reading would resolve it. */
+/** Returns whether a segment has dots or nothing where another reading would resolve it. */
 function isOddSegment(segment: string): boolean {
   const parts = segment.replaceAll('%5C', '%2F').split('%2F')
   return parts.some((part) => {

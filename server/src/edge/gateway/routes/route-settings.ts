@@ -1,7 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { DEFAULT_TIMES, type Route, type RouteTimes } from '../options.ts'
 
-/** RouteSettings are what a route says, with every default. */
+/** What a route says, with every default. */
 export interface RouteSettings {
   readonly times: RouteTimes
   readonly maxBodyBytes: number
@@ -29,7 +29,7 @@ export function routeSettings(route: Route, where: string): RouteSettings {
   })
 }
 
-/** requireWhole returns a whole number from 0 to `most`, and throws at anything else. */
+/** Returns a whole number from 0 to `most`, and throws at anything else. */
 export function requireWhole(value: number, where: string, most: number): number {
   if (Number.isInteger(value) && value >= 0 && value <= most) return value
   throw new SluiceError('GATEWAY_OPTIONS_INVALID', where, `${got(value)}, expected a whole number from 0 to ${most}`)

@@ -3,7 +3,7 @@ import { folded } from 'sluice/internal/http-door/request-path'
 import type { Route } from '../options.ts'
 import { type RouteSettings, routeSettings } from './route-settings.ts'
 
-/** An Entry is a route in the tree. */
+/** A route in the tree. */
 export interface Entry {
   readonly route: Route
   readonly settings: RouteSettings
@@ -13,7 +13,7 @@ export interface Entry {
   readonly methods: ReadonlySet<string> | undefined
 }
 
-/** RouteNode is a place in the tree of paths. */
+/** A place in the tree of paths. */
 interface RouteNode {
   /** Texts of routes that look at case. */
   readonly exact: Map<string, RouteNode>
@@ -26,17 +26,19 @@ interface RouteNode {
 
 const NEVER = new Set(['CONNECT', 'TRACE'])
 const USUAL = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** The segments of a path that nobody looks at. */
+/** Segments for a path that matches anything. */
 const ANYTHING: readonly string[] = ['']
 const PARAMETER = /^\{([A-Za-z_]\w*)\}$/
 
-/** Match is a route that fits, and what its parameters stand for. */
+/** A route that fits, and what its parameters stand for. */
 export interface Match {
   readonly entry: Entry
   readonly values: readonly string[]
 }
 
-/** RouteTree finds routes by path. A text in its case wins over one in any, that over a parameter, and that over everything below. */
+/**
+ * Finds routes by path. A text in its case wins over one in any, that over a parameter, and that over everything below.
+ */
 export class RouteTree {
   readonly #root = emptyNode()
 
@@ -63,8 +65,8 @@ export class RouteTree {
   }
 
   /**
-   * find returns the route for a path, which is also given folded, and a method. Methods of routes that fit but for them are added
-   * to `allowed`.
+   * Returns the route for a path, which is also given folded, and a method. Methods of routes that fit but for them are
+   * added to `allowed`.
    */
   find(path: string, loose: string, method: string, allowed: Set<string> | undefined): Match | undefined {
     // A tree that leads everything to one place has no use for the segments.
@@ -82,7 +84,7 @@ export class RouteTree {
   }
 }
 
-/** Asked is what a search is for. */
+/** What a search is for. */
 interface Asked {
   readonly segments: readonly string[]
   /** The same, folded. */

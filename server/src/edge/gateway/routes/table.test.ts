@@ -105,7 +105,7 @@ describe('Table', () => {
     expect(paths.find('a', target, 'GET')).toMatchObject({ code: 'GATEWAY_PATH_AMBIGUOUS', allow: undefined })
   })
 
-  it('tells what parameters stand for', () => {
+  it('returns what parameters stand for', () => {
     const found = table.find('a', '/users/7/posts/a%20b', 'GET')
     expect('parameters' in found && [...found.parameters]).toEqual([
       ['id', '7'],
@@ -113,7 +113,7 @@ describe('Table', () => {
     ])
   })
 
-  it('tells a path that no route has from a method that none takes', () => {
+  it('distinguishes a path without a route from a method without one', () => {
     const small = tableOf({ path: '/a', methods: ['POST', 'PUT'] })
     expect(small.find('h', '/b', 'GET')).toMatchObject({ code: 'GATEWAY_ROUTE_MISSING' })
     expect(small.find('h', '/a', 'GET')).toMatchObject({ code: 'GATEWAY_METHOD_NOT_ALLOWED', allow: 'POST, PUT' })

@@ -7,7 +7,7 @@ import { type PathReading, readPath } from './path-reading.ts'
 import type { RouteSettings } from './route-settings.ts'
 import { type Match, RouteTree } from './route-tree.ts'
 
-/** Found is a route, and what of a request fits where. */
+/** A route, and what of a request fits where. */
 export interface Found {
   readonly route: Route
   readonly settings: RouteSettings
@@ -20,7 +20,7 @@ export interface Found {
   readonly parameters: ReadonlyMap<string, string>
 }
 
-/** NotFound says why a request has no route; `allow` has the methods that there are routes for. */
+/** Says why a request has no route; `allow` has the methods that there are routes for. */
 export interface NotFound extends Fault {
   readonly allow: string | undefined
 }
@@ -28,7 +28,7 @@ export interface NotFound extends Fault {
 const NONE: ReadonlyMap<string, string> = new Map()
 const HOST = /^(?:\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/i
 
-/** Table is routes and upstreams, ready for requests. It never changes. */
+/** Routes and upstreams, ready for requests. It never changes. */
 export class Table {
   readonly #exact = new Map<string, RouteTree>()
   /** By their ends, such as `.example.com`; the longest first. */
@@ -61,7 +61,7 @@ export class Table {
     return this.#upstreams.get(route.upstream) as UpstreamGroup
   }
 
-  /** find returns the route of a request, by its host (in lower case), target and method. */
+  /** Returns the route of a request, by its host (in lower case), target and method. */
   find(host: string, target: string, method: string): Found | NotFound {
     const query = target.indexOf('?')
     const path = target === '*' ? '/' : query < 0 ? target : target.slice(0, query)
@@ -78,7 +78,7 @@ export class Table {
     return foundOf(match, exact, loose, target, reading, query < 0 ? '' : target.slice(query))
   }
 
-  /** #ambiguity returns what the upstream of a route could read in another way. */
+  /** Returns what the upstream of a route could read in another way. */
   #ambiguity(
     host: string,
     { hasEncodedSlash, literal }: PathReading,

@@ -1,13 +1,13 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { Upstream } from '../options.ts'
 
-/** An Endpoint is one address of an upstream. */
+/** One address of an upstream. */
 export interface Endpoint {
   readonly url: string
   readonly scheme: 'http' | 'https'
   readonly host: string
   readonly port: number
-  /** Host and port, as a URL spells them. */
+  /** Host and port, as in a URL. */
   readonly authority: string
   readonly tls: Upstream['tls']
 }

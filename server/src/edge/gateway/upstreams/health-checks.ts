@@ -7,7 +7,7 @@ const TIMEOUT_MS = 2_000
 const FAILURES = 3
 const SUCCESSES = 2
 
-/** HealthChecks asks every address again and again, and takes out those that do not answer 2xx. */
+/** Probes every address repeatedly, and takes out those that do not answer 2xx. */
 export class HealthChecks {
   readonly after: (delayMs: number, run: () => void) => () => void
   readonly #members: readonly Member[]
@@ -37,7 +37,7 @@ export class HealthChecks {
     this.#calledOff?.()
   }
 
-  /** #judge counts how often in a row a check says other than what is believed. */
+  /** Counts how often in a row a check says other than what is believed. */
   #judge(member: Member, isWell: boolean): void {
     if (isWell === member.isHealthy) {
       this.#rows.delete(member)
@@ -52,7 +52,7 @@ export class HealthChecks {
   }
 }
 
-/** probe asks once. It never throws. */
+/** Asks once. It never throws. */
 function probe({ endpoint }: Member, check: HealthCheck, isHttp2: boolean): Promise<boolean> {
   const { path, timeoutMs = TIMEOUT_MS } = check
   const { url, tls, host } = endpoint

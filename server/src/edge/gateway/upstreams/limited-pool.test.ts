@@ -2,14 +2,14 @@ import type { Priority } from 'sluice/internal/core/shedding/priority'
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../../net/manual-clock.suite.ts'
 import { TimerWheel } from '../../../net/timer-wheel.ts'
-import type { Place } from '../place.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
+import type { UpstreamSlot } from '../upstream-slot.ts'
 import { LimitedPool, type PlaceBounds } from './limited-pool.ts'
 
 /** Asked is a request that writes down what becomes of it. */
 class Asked {
   readonly priority: Priority
-  place: Place | undefined
+  place: UpstreamSlot | undefined
   state = 'waits'
 
   constructor(priority: Priority) {
@@ -52,7 +52,7 @@ function setUp({ min = 1, max = 10, maxWaiting = 100 }: Partial<PlaceBounds> = {
   return { clock, pool, ask, fill, states, shed, inner, listen, turn }
 }
 
-describe('an address that takes ten requests at once', () => {
+describe('an address that takes ten requests at the same time', () => {
   it('keeps room for what matters more', () => {
     const { fill, clock, states, shed } = setUp({ max: 20 })
     const all = [fill(3, 13), fill(2, 2), fill(1, 3), fill(0, 5)].flat()
@@ -74,7 +74,7 @@ describe('an address that takes ten requests at once', () => {
     expect(states(late)).toEqual(['sent', 'sent', 'sent', 'sent'])
   })
 
-  it('refuses at once where it has just refused, but for what is critical', () => {
+  it('refuses immediately where it has just refused, but for what is critical', () => {
     const { fill, ask, clock, pool, states } = setUp()
     fill(0, 10)
     const burst = ask(1)
@@ -90,7 +90,7 @@ describe('an address that takes ten requests at once', () => {
     expect(ask(1).state).toBe('waits')
   })
 
-  it('has no more wait than it is told', () => {
+  it('has no more wait than it is configured for for', () => {
     const { fill, ask, states } = setUp({ maxWaiting: 2 })
     fill(0, 10)
     expect(states([ask(0), ask(0), ask(0)])).toEqual(['waits', 'waits', 'shed'])

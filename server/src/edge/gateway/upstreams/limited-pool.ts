@@ -3,8 +3,8 @@ import { DEFAULT_PRIORITY, type Priority } from 'sluice/internal/core/shedding/p
 import type { Clock } from '../../../net/clock.ts'
 import { Timer, type TimerWheel } from '../../../net/timer-wheel.ts'
 import type { UpstreamShedding } from '../gateway-options.ts'
-import { Place, type PlaceKeeper } from '../place.ts'
 import type { CarrierListener, Pool } from '../sides.ts'
+import { type SlotKeeper, UpstreamSlot } from '../upstream-slot.ts'
 
 export interface PlaceBounds {
   readonly min: number
@@ -23,23 +23,23 @@ export interface LimitedPoolKit {
 
 /** How long a request of each priority waits for a place: what is critical, and the others in a burst. */
 const WAIT_MS: readonly number[] = [1_000, 100, 100, 100]
-/** For so long after a refusal it is no burst: those that are not critical are refused at once. */
+/** For this long after a refusal it is not a burst: requests that are not critical are refused immediately. */
 const BURST_AFTER_MS = 1_000
 /** A request whose body takes longer to come holds no place. */
 const UPLOAD_MS = 1_000
 const PRIORITIES: readonly Priority[] = [0, 1, 2, 3]
 
 /**
- * LimitedPool lets as many requests at once reach an address as that can take, by AdaptiveConcurrency. What matters more goes
- * first: it finds room where others do not, and those that wait are served in the order of their priority.
+ * Lets as many concurrent requests reach an address as it can serve, by AdaptiveConcurrency. More important ones go
+ * first: they find room where others do not, and waiting ones are served in the order of their priority.
  */
-export class LimitedPool implements Pool, PlaceKeeper {
+export class LimitedPool implements Pool, SlotKeeper {
   readonly adaptive: AdaptiveConcurrency
   readonly #pool: Pool
   readonly #kit: LimitedPoolKit
   readonly #maxWaiting: number
   readonly #waiting = PRIORITIES.map(() => new Map<CarrierListener, number>())
-  readonly #unsent = new Set<Place>()
+  readonly #unsent = new Set<UpstreamSlot>()
   readonly #sweeper = new Timer(() => this.#sweep())
   #refusedMs = Number.NEGATIVE_INFINITY
 
@@ -68,7 +68,7 @@ export class LimitedPool implements Pool, PlaceKeeper {
     return this.adaptive.hasRoom(priority)
   }
 
-  /** takes says whether a request would be served, or wait. */
+  /** Returns whether a request would be served, or wait. */
   takes(priority: Priority): boolean {
     return this.hasRoom(priority) || this.#mayWait(priority)
   }
@@ -94,7 +94,7 @@ export class LimitedPool implements Pool, PlaceKeeper {
     if (!this.#waiting.some((list) => list.delete(listener))) this.#pool.forget(listener)
   }
 
-  /** giveUp refuses a listener that waits for a place: true, if it did. */
+  /** Refuses a listener that waits for a place: true, if it did. */
   giveUp(listener: CarrierListener): boolean {
     const priority = PRIORITIES.find((each) => this.#waiting[each]?.delete(listener))
     if (priority === undefined) return false
@@ -115,30 +115,30 @@ export class LimitedPool implements Pool, PlaceKeeper {
     return this.#kit.clock.nowMs()
   }
 
-  sent(place: Place): number {
+  sent(place: UpstreamSlot): number {
     this.#unsent.delete(place)
     return this.nowMs()
   }
 
-  ended(place: Place): void {
+  ended(place: UpstreamSlot): void {
     this.#unsent.delete(place)
     this.#serve()
   }
 
   #start(listener: CarrierListener): void {
-    const place = new Place(this, this.nowMs())
+    const place = new UpstreamSlot(this, this.nowMs())
     this.#unsent.add(place)
     listener.place = place
     this.#pool.connect(listener)
   }
 
-  /** #isNext says whether nobody waits who matters as much or more. */
+  /** Whether no request of the same or a higher importance waits. */
   #isNext(priority: Priority): boolean {
     for (let p = 0; p <= priority; p++) if ((this.#waiting[p]?.size ?? 0) > 0) return false
     return true
   }
 
-  /** #takeBack makes room of places whose requests are slow to come: who sends slowly keeps nobody out. */
+  /** Takes slots back whose requests are slow to come, so that slow senders keep no other out. */
   #takeBack(): void {
     const nowMs = this.nowMs()
     for (const place of this.#unsent) {
@@ -186,7 +186,7 @@ export class LimitedPool implements Pool, PlaceKeeper {
     if (nextMs < Number.POSITIVE_INFINITY) this.#kit.wheel.set(this.#sweeper, nextMs)
   }
 
-  /** #sweep refuses those who have waited long enough. Of one priority, the first is the first that is due. */
+  /** Refuses requests that have waited long enough. Of one priority, the first is the first that is due. */
   #sweep(): void {
     const nowMs = this.nowMs()
     this.#takeBack()

@@ -2,15 +2,15 @@ import type { Pool } from '../sides.ts'
 import type { Endpoint } from './endpoint.ts'
 import { LimitedPool } from './limited-pool.ts'
 
-/** An address is out for so long at first, and for twice as long each time, up to five minutes. */
+/** An address is first out for this long, and for twice as long each time, up to five minutes. */
 const EJECT_MS = 5_000
 const MAX_EJECT_MS = 300_000
 
-/** Member is one address of an upstream: how much it does, and whether it is well. */
+/** One address of an upstream: how much it does, and whether it is well. */
 export class Member {
   readonly endpoint: Endpoint
   readonly pool: Pool
-  /** The pool, where it takes so many requests at once. */
+  /** The pool, if its concurrency is limited. */
   readonly limited: LimitedPool | undefined
   readonly #ejectAfter: number
   readonly #nowMs: () => number
@@ -55,7 +55,7 @@ export class Member {
     if (this.#nowMs() >= this.#outUntilMs) this.#ejections = 0
   }
 
-  /** failed takes the address out for a while, when it fails again and again. */
+  /** Takes the address out for a while, when it fails again and again. */
   failed(): void {
     if (++this.#failures < this.#ejectAfter || this.#ejectAfter === 0) return
     const nowMs = this.#nowMs()

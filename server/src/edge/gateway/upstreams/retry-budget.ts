@@ -1,20 +1,20 @@
-/** So many tries there are at the start, and at the most. */
+/** The number of retries at the start, which is also the maximum. */
 const RESERVE = 10
 
 /**
- * RetryBudget bounds tries in addition to the first: one for ten requests. An upstream in trouble gets a tenth more
- * requests, and not several times as many.
+ * Bounds tries in addition to the first: one for ten requests. An upstream in trouble gets a tenth more requests, and
+ * not several times as many.
  */
 export class RetryBudget {
   #tokens = RESERVE * 10
   spent = 0
 
-  /** earn counts a request. */
+  /** Counts a request. */
   earn(): void {
     if (this.#tokens < RESERVE * 10) this.#tokens++
   }
 
-  /** spend takes one more try, if there is one. */
+  /** Takes one more try, if there is one. */
   spend(): boolean {
     if (this.#tokens < 10) return false
     this.#tokens -= 10

@@ -4,7 +4,7 @@ import { HealthChecks } from './health-checks.ts'
 import type { Member } from './member.ts'
 import { RetryBudget } from './retry-budget.ts'
 
-/** UpstreamGroup is the addresses of an upstream, and which of them is next. */
+/** The addresses of an upstream, and which of them is next. */
 export class UpstreamGroup {
   readonly members: readonly Member[]
   readonly budget = new RetryBudget()
@@ -20,7 +20,7 @@ export class UpstreamGroup {
     this.#checks = upstream.health === undefined ? undefined : new HealthChecks(members, upstream, after)
   }
 
-  /** takes says whether an address that is in would serve a request of this priority, or have it wait. */
+  /** Returns whether an address that is in would serve a request of this priority, or have it wait. */
   takes(nowMs: number, priority: Priority): boolean {
     if (!this.#isLimited) return true
     const asked = this.#inside(nowMs, undefined)
@@ -29,7 +29,7 @@ export class UpstreamGroup {
     return false
   }
 
-  /** pick returns the less loaded of two that are in, and not the one that has just failed if there is another. */
+  /** Returns the less loaded of two that are in, and not the one that has just failed if there is another. */
   pick(nowMs: number, failed: Member | undefined, priority: Priority = DEFAULT_PRIORITY): Member {
     const { members } = this
     if (members.length === 1) return members[0] as Member
@@ -63,7 +63,7 @@ export class UpstreamGroup {
   }
 }
 
-/** fingerprint is the same for upstreams that are told the same. */
+/** Returns the same text for upstreams with the same settings. */
 export function fingerprint(upstream: Upstream): string {
   return JSON.stringify(upstream, (_, value: unknown) => (Buffer.isBuffer(value) ? value.toString('base64') : value))
 }

@@ -132,7 +132,7 @@ local function decide_group(count, position)
     local charge = charges[i]
     local k, L = charge.k, charge.L
     if refused and charge.code == 0 then
-      -- What would have fitted was not charged, and its budget is told as it is.
+      -- What would have fitted was not charged, and its budget is reported as it is.
       local _
       _, charge.remaining, charge.reset = evaluate(k, L, now, charge.lent, nil)
       charge.wait = 0

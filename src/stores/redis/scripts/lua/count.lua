@@ -1,5 +1,5 @@
--- count: counts hits in a window that begins with the first one. Hits beyond `most` make the window longer: each begins it
--- anew, or doubles it.
+-- count: counts hits in a window that begins with the first one. Hits beyond `most` make the window longer: each restarts
+-- it, or doubles it.
 --
 -- KEYS[1]  the counter, a plain number that expires with its window
 -- ARGV[1]  the window in ms
@@ -14,7 +14,7 @@ local window, most = tonumber(ARGV[1]), tonumber(ARGV[2])
 local doubles = ARGV[3] == 'double'
 local hits = tonumber(ARGV[4])
 
--- 2^53 - 1: the longest that both sides can spell.
+-- 2^53 - 1: the largest that both sides represent exactly.
 local LONGEST = 9007199254740991
 
 -- What cannot be a count (a text, less than nothing, something of another type) is as if nothing were stored.

@@ -1,5 +1,5 @@
--- The counters of a call, for scripts that evaluate them. It takes the libraries, and KEYS, in which each counter stands once, and is told the
--- time in ms, which is empty for the server's own. A server that knows functions keeps all that is defined here between
+-- The counters of a call, for scripts that evaluate them. It takes the libraries, and KEYS, in which each counter occurs once, and the
+-- time in ms, empty for the server's own. A server that knows functions keeps all that is defined here between
 -- calls: what belongs to one call is set by `begin`.
 
 local NEVER = -1 / 0
@@ -33,7 +33,7 @@ end
 local function read_tokens(raw)
   if #raw ~= 16 then return NEVER, 0, 0 end
   local at, missing = struct.unpack('<dd', raw)
-  -- Twice the largest burst is missing at the most.
+  -- At most twice the largest burst is missing.
   if at - at ~= 0 or not (missing >= 0 and missing <= 2 * MAX_COUNT) then return NEVER, 0, 0 end
   return at, missing, 0
 end
@@ -97,7 +97,7 @@ local function parse_limit(text)
   return L
 end
 
--- limit_of: the limit that a text spells. A function keeps it for the next call.
+-- limit_of: the limit that a text encodes. A function keeps it for the next call.
 local MAX_LIMITS = 1000
 local limits_by_text, limit_count = {}, 0
 local function limit_of(text)
@@ -131,17 +131,18 @@ local function read_clock()
   now, grace = ms - ms % 1, 0
 end
 
--- read_time: when a call comes, which may be told.
+-- read_time: the time of a call, which a test may pass.
 local function read_time(told)
   if told == '' then read_clock() else now, grace = tonumber(told), 600000 end
 end
 
--- begin: a call about so many counters. Making tables is a good part of what a small one costs, so it goes on with those of the call before, as far as
--- that was small as well. What is left in them of other keys is not looked at. It returns whether all tables are new.
+-- begin: a call about a number of counters. Making tables is a large part of what a small call costs, so it reuses
+-- those of the previous call, as far as that was small as well. What they hold of other keys is not looked at. Returns
+-- whether all tables are new.
 local SMALL = 16
 local size = 0
--- How long counters live, as texts, by when they expire: to spell a number is a good part of what a write costs, and the
--- counters of one window expire together.
+-- How long counters live, as texts, by when they expire: formatting a number is a large part of what a write costs, and
+-- the counters of one window expire together.
 local ttls
 local function begin(count, told)
   read_time(told)
@@ -222,8 +223,8 @@ local function keep(k, L, expires_at, a, b, c)
   end
 end
 
--- overwrite: another state in place of one of the same size, which keeps its expiry. SETRANGE is the cheaper way; a user whom an ACL
--- allows SET alone gets that.
+-- overwrite: another state in place of one of the same size, which keeps its expiry. SETRANGE costs less; SET is used
+-- for a user whom an ACL allows only SET.
 local may_overwrite = true
 local function overwrite(key, raw)
   if may_overwrite and type(pcall('SETRANGE', key, '0', raw)) == 'number' then return end

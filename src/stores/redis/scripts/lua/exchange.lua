@@ -76,8 +76,8 @@ local function write_heads()
   end
 end
 
--- read_known: the field of a holder. A book that cannot be one (of another type, without its head, or with a holder that makes
--- no sense) is removed: what its holders have spent, they tell again.
+-- read_known: the field of a holder. A book that is invalid (of another type, without its head, or with a malformed
+-- holder) is removed: its holders report again what they have spent.
 local function read_known(book, B, holder)
   if B.is_known then
     local known = redis.pcall('HGET', book, holder)

@@ -1,4 +1,4 @@
--- The heads of books, for scripts that look at what is lent of a counter. A head is a text of its own beside the book, so that
+-- The heads of books, for scripts that look at what is lent of a counter. A head is a separate text next to the book, so that
 -- it is read together with the counters, and costs no call where nothing is lent. It takes `now`, of counters.
 --
 -- A head is struct <ddddd: what is out, holders of something, when the first holding ends, when the book was last touched,
@@ -6,7 +6,7 @@
 
 local HEAD = '<ddddd'
 
--- LONGEST_MS: twenty years. Nothing in a book is further away: windows and leases have ten at the most.
+-- LONGEST_MS: twenty years. Nothing in a book is further away: windows and leases have at most ten.
 local LONGEST_MS = 631139040000
 local function is_amount(x) return x >= 0 and x <= 2 * MAX_COUNT end
 local function is_time(x) return is_finite(x) and x <= now + LONGEST_MS end

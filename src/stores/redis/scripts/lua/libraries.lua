@@ -1,8 +1,9 @@
--- The libraries of Lua and Redis, for scripts that can be a function. All else that such a script defines stands in its function `define`, because
--- what a definition takes from around `define` is found at once, and what it takes from beside it is searched for: a script defines all
--- with every call, and that is a seventh less for it.
+-- The libraries of Lua and Redis, for scripts that can be a function. Everything else that such a script defines is
+-- inside its function `define`: what a definition takes from around `define` is found directly, what it takes from the
+-- same scope is searched for. A script defines everything with every call, and this saves a seventh of that.
 
--- A function has no keys yet when it is defined: `main` is told them, and keeps them in KEYS and ARGV, which are globals of a script.
+-- A function has no keys yet when it is defined: `main` receives them and keeps them in KEYS and ARGV, which are
+-- globals of a script.
 local is_function = not KEYS
 
 -- A function is defined where the libraries of Lua are not there yet, and there every global is looked up in three tables.

@@ -119,9 +119,9 @@ local function log(records, total, L, now, cost, permit)
   return code, math.max(limit - hits, 0), reset, wait, expires, next_records, hits, nil, dropped
 end
 
--- sound_log: log, unless what it comes to cannot be. Then somebody wrote into the records, and it begins anew without them.
--- To check what it comes to costs the same for a log of any length, but may notice only when a record leaves: until then
--- and afterwards, a caller is admitted less than two budgets.
+-- sound_log: the log, unless its total is impossible. Then another program wrote into the records, and it restarts
+-- without them. Checking the total costs the same for a log of any length, but may notice only when a record leaves:
+-- until then and afterwards, a caller is admitted less than two budgets.
 local function sound_log(records, total, L, now, cost, permit)
   local code, remaining, reset, wait, expires, next_records, hits, _, dropped =
     log(records, total, L, now, cost, permit)

@@ -10,8 +10,8 @@ local function costs_of(text)
   return costs
 end
 
--- stored_of: the state that GET read. Where it met an error, MGET tells which: it has nothing of a key of another type, and fails for a user
--- who may not read.
+-- stored_of: the state that GET read. Where it met an error, MGET shows which: it returns nothing for a key of another
+-- type, and fails for a user that may not read.
 local function stored_of(raw, key)
   if type(raw) == 'table' then return call('MGET', key)[1] end
   return raw
@@ -136,7 +136,7 @@ local function decide_few(plan, keys, args)
   for i = 1, count do
     local L, state = plan[i], states[i]
     if refused and codes[i] == 0 then
-      -- What would have fitted was not charged, and its budget is told as it is.
+      -- What would have fitted was not charged, and its budget is reported as it is.
       local start, one, two = numbers_of(stored[i], L)
       local _, remaining, reset = L.run(start, one, two, L, now, 0)
       verdicts[i] = pack('<BI4dd', 0, remaining, reset, 0)
@@ -150,7 +150,7 @@ local function decide_few(plan, keys, args)
   return table.concat(verdicts, '', 1, count)
 end
 
--- plan_of: the limits of a text, what each begins with (~ and & are marks of rules that do not bind by themselves, + is that of a lone one whose
+-- plan_of: the limits of a text, what each begins with (~ and & are marks of rules that do not enforce, + is that of a lone one whose
 -- counter may be lent), and how they are decided. A function keeps it for the next call. There is none where the call is not about a plain group: a time has digits, or is empty.
 local plans, plan_count = {}, 0
 local function plan_of(text)

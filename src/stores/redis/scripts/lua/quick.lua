@@ -1,5 +1,5 @@
--- Quick ways: what the algorithms say about a cost above 0 that a stored counter has room for, to the bit. Nearly every decision is about such a
--- one, and most of what it costs beside the commands is Lua.
+-- Quick ways: what the algorithms say about a cost above 0 that a stored counter has room for, bit for bit. Nearly every decision is about such a
+-- one, and most of what it costs apart from the commands is Lua.
 --
 -- quick_of makes the way of a limit, a function of the stored state and the cost, which returns
 --   reset, remaining    as the algorithms do
@@ -68,14 +68,14 @@ local function quick_ways()
     return function(raw, cost)
       if #raw ~= 8 then return end
       local at = read_packed('<d', raw)
-      -- A minus tells of a debt.
+      -- A minus marks a debt.
       if not (at >= 0) then return end
       local tat, now_units = at * per_ms + 0.5, now * per_ms
       local used = tat - tat % 1 - now_units
       if used <= 0 then
         used = 0
       elseif is_leaky then
-        -- It is told to wait.
+        -- It must wait.
         return
       end
       used = used + cost * per_hit

@@ -9,7 +9,7 @@ local RECORD = 16
 local given_back = 0
 
 for _, key in ipairs(KEYS) do
-  -- What cannot be a log (something of another type is an error here) holds no permits; deciding mends it.
+  -- What cannot be a log (something of another type is an error here) holds no permits; the next decision repairs it.
   local raw = redis.pcall('GET', key)
   if type(raw) == 'string' and #raw % RECORD == 4 then
     local parts = {}

@@ -1,4 +1,4 @@
--- renew: has the time of permits begin anew, as in stores/memory.
+-- renew: renews permits, as in stores/memory.
 --
 -- KEYS[i]  a counter of a concurrency limit, each once
 -- ARGV[1]  the time in ms; empty for the server's own

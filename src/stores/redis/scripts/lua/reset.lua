@@ -1,4 +1,5 @@
--- reset: forgets counters, and tells every node that shares them in the same step: who asks after that begins anew.
+-- reset: resets counters, and notifies every node that shares them in the same step, so that later requests start
+-- again.
 --
 -- KEYS[3i-2]  a counter
 -- KEYS[3i-1]  its book

@@ -1,4 +1,4 @@
--- throttle: counts a hit, each of which is forgotten by itself, and blocks who has had too many: for as long as a block
+-- throttle: counts a hit, each of which expires separately, and blocks a key that has had too many: for as long as a block
 -- lasts, or, without blocks, until the oldest hit is forgotten. Hits that are refused are not kept.
 --
 -- KEYS[1]  the counter
@@ -26,8 +26,8 @@ local is_log = ARGV[5] == 'log'
 
 local HEADER = 28
 local window_ends, block_ends, count_ends, count, hits = 0, 0, 0, 0, ''
--- soonest: an end as it is stored, but no later than it can be, after a clock was set back, or somebody wrote into the key. What is
--- no number has passed.
+-- soonest: an end as it is stored, but no later than it can be, in case a clock was set back or another program wrote
+-- into the key. What is not a number has passed.
 local function soonest(ends, span)
   if ends ~= ends then return 0 end
   return math.min(ends, now + span)
@@ -71,7 +71,7 @@ elseif count < limit then
 else
   total, wait, block_ends = limit + 1, oldest - now, 0
   if block > 0 then
-    -- Who was blocked begins anew afterwards.
+    -- A blocked key starts again afterwards.
     wait, block_ends, count, hits = block, now + block, 0, ''
   end
 end

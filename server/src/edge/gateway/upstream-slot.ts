@@ -1,22 +1,22 @@
 import type { AdaptiveConcurrency } from 'sluice/internal/core/shedding/adaptive-concurrency'
 
-/** PlaceKeeper is what a place needs of whom it is taken from. */
-export interface PlaceKeeper {
+/** What a slot needs of the pool that it is taken from. */
+export interface SlotKeeper {
   readonly adaptive: AdaptiveConcurrency
   nowMs(): number
-  sent(place: Place): number
-  ended(place: Place): void
+  sent(place: UpstreamSlot): number
+  ended(place: UpstreamSlot): void
 }
 
-/** A Place is what a request takes of an address: from before it is sent until the head of the answer is there. */
-export class Place {
-  readonly #keeper: PlaceKeeper
+/** One unit of an address's concurrency: held from before a request is sent until the head of the answer has arrived. */
+export class UpstreamSlot {
+  readonly #keeper: SlotKeeper
   readonly takenMs: number
   #sentMs: number | undefined
   #isHeld = true
   #isOver = false
 
-  constructor(keeper: PlaceKeeper, takenMs: number) {
+  constructor(keeper: SlotKeeper, takenMs: number) {
     this.#keeper = keeper
     this.takenMs = takenMs
   }
@@ -36,12 +36,12 @@ export class Place {
     this.#keeper.adaptive.end(nowMs, undefined)
   }
 
-  /** answered gives the place back, and tells how long the answer took. */
+  /** Gives the slot back, and records how long the answer took. */
   answered(): void {
     this.#end((tookMs) => tookMs)
   }
 
-  /** left gives it back without an answer. A request that was given up late was slow all the same. */
+  /** Gives it back without an answer. A request that was given up late was slow all the same. */
   left(): void {
     this.#end((tookMs) => (tookMs > this.#keeper.adaptive.usualMs ? tookMs : undefined))
   }

@@ -11,21 +11,22 @@ const TILDE = 0x7e
 const MIN_PREFIXED = 16
 
 /**
- * KeySpeller spells the counter keys of rules: secret values as a keyed hash with a short prefix, values longer than
- * 200 characters as a keyed hash, shared patterns (`share_threshold`) as the pattern.
+ * Encodes the counter keys of rules: secret values as a keyed hash with a short prefix, values longer than 200
+ * characters as a keyed hash, shared patterns (`share_threshold`) as the pattern.
  *
- * For a shared store it spells `sluice:{partition}:key`. The partition, a keyed hash of the caller, decides which server
- * a key lives on: all rules of one caller meet on one server, and no caller can choose which. A prefix goes before it.
+ * For a shared store the form is `sluice:{partition}:key`. The partition, a keyed hash of the caller, decides which
+ * server a key lives on: all rules of one caller meet on one server, and no caller can choose which. The key prefix
+ * comes first.
  */
-export class KeySpeller {
+export class KeyEncoder {
   readonly #hash: KeyedHash
   readonly #partitions: number
   /** What every key of a shared store begins with. */
   readonly #head: string
 
   /**
-   * partitions is how many a shared store has; 0 for a store of one process, which needs none. prefix tells installations
-   * that share a store apart.
+   * `partitions` is how many a shared store has, or 0 for a store of one process, which needs none. `prefix` separates
+   * installations that share a store.
    */
   constructor(hash: KeyedHash, partitions = 0, prefix = '') {
     this.#hash = hash
@@ -33,37 +34,37 @@ export class KeySpeller {
     this.#head = `${prefix}sluice:{`
   }
 
-  /** spell returns the key of the counter that a rule keeps for these entries. */
-  spell(domain: string, rule: Rule, entries: readonly Entry[]): string {
+  /** Returns the key of the counter that a rule keeps for these entries. */
+  encode(domain: string, rule: Rule, entries: readonly Entry[]): string {
     const { path } = rule
-    let spelled = entries
+    let encoded = entries
     for (let i = 0; i < path.length; i++) {
       const value = this.value(entries[i].value, path[i])
       if (value === entries[i].value) continue
-      if (spelled === entries) spelled = entries.slice(0, path.length)
-      ;(spelled as Entry[])[i] = { key: entries[i].key, value }
+      if (encoded === entries) encoded = entries.slice(0, path.length)
+      ;(encoded as Entry[])[i] = { key: entries[i].key, value }
     }
-    const key = counterKey(domain, rule.id, spelled.length === path.length ? spelled : spelled.slice(0, path.length))
+    const key = counterKey(domain, rule.id, encoded.length === path.length ? encoded : encoded.slice(0, path.length))
     if (this.#partitions === 0) return key
     return `${this.#head}${this.#partition(domain, rule, entries)}}:${key}`
   }
 
-  /** isShared says whether a text can be a key of the shared store that is spelled for. */
+  /** Whether a text can be a key of this shared store. */
   isShared(key: string): boolean {
     return key.startsWith(this.#head)
   }
 
   /**
-   * spellOwn is spell for a limit of an app's own. In memory its store holds nothing else, and a hash of the key is all that
-   * is kept: a short spelling will do there. `position` tells the limits of one store apart.
+   * Like encode, for a limit of an app. Its store in memory holds nothing else and keeps only a hash of the key, so a
+   * short form is enough there. `position` separates the limits of one store.
    */
-  spellOwn(domain: string, rule: Rule, entries: readonly Entry[], position: number): string {
-    if (this.#partitions > 0) return this.spell(domain, rule, entries)
+  encodeOwn(domain: string, rule: Rule, entries: readonly Entry[], position: number): string {
+    if (this.#partitions > 0) return this.encode(domain, rule, entries)
     const [{ key, value }] = entries
     return position === 0 ? `${key}:${value}` : `${position}:${key}:${value}`
   }
 
-  /** #partition hashes the caller: the first entry whose pattern leaves the value open, or else the rule itself. */
+  /** Hashes the caller: the first entry whose pattern leaves the value open, or else the rule itself. */
   #partition(domain: string, rule: Rule, entries: readonly Entry[]): number {
     const caller = rule.path.findIndex(({ isOpen }) => isOpen)
     const text = caller < 0 ? `${domain} ${rule.id}` : `${entries[caller].key}=${entries[caller].value}`
@@ -71,11 +72,11 @@ export class KeySpeller {
     return (this.#hash.low >>> 0) % this.#partitions
   }
 
-  /** value spells one value the way it may be stored, logged and shown. */
+  /** Encodes one value the way it may be stored, logged and shown. */
   value(value: string, step: PathStep): string {
     if (step.sharedAs !== undefined) return step.secret ? `~${this.#digest(step.sharedAs)}` : step.sharedAs
     if (step.secret) return `${value.length < MIN_PREFIXED ? '' : value.slice(0, PREFIX)}~${this.#digest(value)}`
-    // A value that looks like a hash is hashed as well, so that no caller can spell the counter of another.
+    // A value that looks like a hash is hashed as well, so that no caller can produce the counter of another.
     const isHashed = value.length > MAX_VALUE || value.charCodeAt(value.length - DIGEST - 1) === TILDE
     return isHashed ? `${value.length}~${this.#digest(value)}` : value
   }

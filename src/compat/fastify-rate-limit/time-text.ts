@@ -19,7 +19,7 @@ function named(ms: number, ...names: readonly string[]): [string, number][] {
   return names.map((name) => [name, ms])
 }
 
-/** parseTime reads `1 minute`, `90s`, `1.5 hours` or `1000`, in ms; undefined for anything else. */
+/** Reads `1 minute`, `90s`, `1.5 hours` or `1000`, in ms; undefined for anything else. */
 export function parseTime(text: string): number | undefined {
   const word = text.trim().toLowerCase()
   const at = word.search(/[a-z]/)
@@ -29,7 +29,7 @@ export function parseTime(text: string): number | undefined {
   return Number.isFinite(count) && unit !== undefined ? count * unit : undefined
 }
 
-const SPELLED = [
+const UNIT_NAMES = [
   [YEAR, 'year'],
   [DAY, 'day'],
   [HOUR, 'hour'],
@@ -37,9 +37,9 @@ const SPELLED = [
   [SECOND, 'second'],
 ] as const
 
-/** formatTime spells a time in the largest unit that it reaches: `1 second`, `2 minutes`. */
+/** Formats a time in the largest unit that it reaches: `1 second`, `2 minutes`. */
 export function formatTime(ms: number): string {
-  const found = SPELLED.find(([unit]) => ms >= unit)
+  const found = UNIT_NAMES.find(([unit]) => ms >= unit)
   if (found === undefined) return `${ms} ms`
   const count = Math.round(ms / found[0])
   return `${count} ${found[1]}${count === 1 ? '' : 's'}`

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { KeyedHash } from './hash.ts'
-import { KeySpeller } from './key-speller.ts'
+import { KeyEncoder } from './key-encoder.ts'
 import type { Entry } from './request.ts'
 import { compileObjects } from './rules/compile.ts'
 import { match } from './rules/match.ts'
@@ -19,13 +19,13 @@ const RULES: DescriptorRule[] = [
   { key: 'hidden', value: 'h*', secret: true, share_threshold: true, rate_limit: MINUTE },
 ]
 const domain = compileObjects([{ domain: 'd', descriptors: RULES }]).domains.get('d') as Domain
-const speller = new KeySpeller(new KeyedHash(1, 2))
+const encoder = new KeyEncoder(new KeyedHash(1, 2))
 
 /** keysOf spells the counters of a descriptor, given as [key, value, key, value …]. */
 function keysOf(...parts: string[]): string[] {
   const entries: Entry[] = []
   for (let i = 0; i < parts.length; i += 2) entries.push({ key: parts[i], value: parts[i + 1] })
-  return match(domain, entries).map((rule: Rule) => speller.spell('d', rule, entries))
+  return match(domain, entries).map((rule: Rule) => encoder.encode('d', rule, entries))
 }
 
 const LONG = 'x'.repeat(201)
@@ -78,27 +78,27 @@ describe('KeySpeller', () => {
     expect(keysOf('hidden', 'h1')).toEqual(keysOf('hidden', 'h2'))
   })
 
-  it('spells secrets under another key differently', () => {
-    const others = [new KeyedHash(1, 3), new KeyedHash(2, 2)].map((hash) => new KeySpeller(hash))
+  it('formats secrets under another key differently', () => {
+    const others = [new KeyedHash(1, 3), new KeyedHash(2, 2)].map((hash) => new KeyEncoder(hash))
     const step = domain.root.branches.get('api_key')?.any?.path[0]
-    const spelled = [speller, ...others].map((each) => each.value('secret', step as NonNullable<typeof step>))
-    expect(new Set(spelled).size).toBe(3)
+    const encoded = [encoder, ...others].map((each) => each.value('secret', step as NonNullable<typeof step>))
+    expect(new Set(encoded).size).toBe(3)
   })
 
-  it('spells different long values differently, and the same one always the same way', () => {
+  it('formats different long values differently, and the same one always the same way', () => {
     const values = [LONG, `${LONG}x`, `y${LONG.slice(1)}`, `${LONG.slice(1)}y`, `${LONG.slice(1)}名`]
     expect(new Set(values.flatMap((value) => keysOf('user', value))).size).toBe(values.length)
     expect(keysOf('user', LONG)).toEqual(keysOf('user', LONG))
   })
 
-  it('lets no caller spell the hash of another', () => {
+  it('lets no caller format the hash of another', () => {
     const [hashed] = keysOf('user', LONG)
     const [forged] = keysOf('user', hashed.slice('d|user|user='.length))
     expect(forged).not.toBe(hashed)
     expect(forged).toMatch(/^d\|user\|user=20~[0-9a-f]{16}$/)
   })
 
-  it('spells different values differently', () => {
+  it('formats different values differently', () => {
     // Values that look like hashes, and some that are long.
     const value = fc.oneof(
       fc.string({ unit: fc.constantFrom('0', '2', 'f', '~', '=', '%'), maxLength: 22 }),

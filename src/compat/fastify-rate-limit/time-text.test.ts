@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatTime, parseTime } from './spelled-time.ts'
+import { formatTime, parseTime } from './time-text.ts'
 
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
