@@ -1,4 +1,4 @@
-import { KeySpeller } from 'sluice/internal/core/key-speller'
+import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
 import type { RuleFile } from 'sluice/internal/core/rules/schema'
 import { randomHash } from 'sluice/internal/engine/limiter'
@@ -51,7 +51,7 @@ async function inForce(
   const parts = { rules: () => rules, book: () => book, entries: CALLER_ENTRIES }
   const preview = new ChangePreview({
     ...parts,
-    keys: new KeySpeller(randomHash()),
+    keys: new KeyEncoder(randomHash()),
     hours: undefined,
     activity: { list: async () => ({ items: [], nodes: 1, nodesLeftOut: 0, rulesLeftOut: 0 }) },
     countersOf: async () => 0,

@@ -61,7 +61,7 @@ describe('the override in force', () => {
       override({ id: 'other', descriptor: 'endpoint:POST /orders' }),
     ]
     const all = [early, late, ended, other].sort(byEffect)
-    const at = (path: string, nowMs: number) => inForce(all, path, nowMs)?.id
+    const at = (path: string, nowMs: number) => inForce(all, 'api', path, undefined, nowMs)?.id
     expect([9, 10, 19, 20, 29, 30, 39, 40].map((nowMs) => at('', nowMs))).toEqual([
       undefined,
       'early',
@@ -72,7 +72,7 @@ describe('the override in force', () => {
       'ended',
       'late',
     ])
-    expect([at('endpoint=POST /orders', 0), inForce(undefined, '', 0)]).toEqual(['other', undefined])
+    expect([at('endpoint=POST /orders', 0), inForce(undefined, 'api', '', undefined, 0)]).toEqual(['other', undefined])
   })
 
   it.each([
