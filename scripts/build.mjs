@@ -145,4 +145,4 @@ async function main() {
   say((await ensureBuilt()) ? 'built' : 'the build is up to date')
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)
