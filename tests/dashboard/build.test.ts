@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { dashboardTypes, typesFile } from '../../scripts/dashboard-types.mjs'
-import { openApi } from '../../server/src/edge/admin/api/open-api.ts'
-import { type BuiltFile, MAX_HELD_BYTES } from '../../server/src/edge/admin/dashboard/dashboard-files.ts'
-import { operationsOf } from '../../server/src/edge/admin/operations/operations.ts'
+import { openApi } from '../../server/src/admin/api/open-api.ts'
+import { type BuiltFile, MAX_HELD_BYTES } from '../../server/src/admin/dashboard/dashboard-files.ts'
+import { operationsOf } from '../../server/src/admin/operations.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const built = join(root, 'server/dist/dashboard')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { AnyOperation } from '../../server/src/edge/admin/api/operation.ts'
-import { operationsOf } from '../../server/src/edge/admin/operations/operations.ts'
+import type { AnyOperation } from '../../server/src/admin/api/operation.ts'
+import { operationsOf } from '../../server/src/admin/operations.ts'
 
 const page = readFileSync(new URL('../../docs/admin-api.md', import.meta.url), 'utf8')
 

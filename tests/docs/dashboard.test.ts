@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import { STALLED_MS } from '../../server/src/edge/admin/dashboard/dashboard.ts'
-import { MAX_HELD_BYTES } from '../../server/src/edge/admin/dashboard/dashboard-files.ts'
-import { SECURITY_HEADERS } from '../../server/src/edge/admin/security-headers.ts'
+import { STALLED_MS } from '../../server/src/admin/dashboard/dashboard.ts'
+import { MAX_HELD_BYTES } from '../../server/src/admin/dashboard/dashboard-files.ts'
+import { SECURITY_HEADERS } from '../../server/src/admin/security-headers.ts'
 import { startWith } from '../cli/sluice-process.suite.ts'
 
 const page = readFileSync(new URL('../../docs/dashboard.md', import.meta.url), 'utf8')

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import type { RuleNode } from 'sluice/internal/core/rules/rule-set'
 import { expect, test } from 'vitest'
-import { changeLimit, findLimits } from '../../server/src/edge/admin/rule-text/limit-text.ts'
+import { changeLimit, findLimits } from '../../server/src/admin/rules/limit-text.ts'
 
 const FOLDER = new URL('../../server/examples/', import.meta.url)
 const EXAMPLES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'))

@@ -6,7 +6,7 @@ import { labelsOf } from '../../observe/metrics/labels.ts'
 import { type MetricsReport, ReportBuilder } from '../../observe/metrics/metrics-report.ts'
 import { ProcessMetrics } from '../../observe/metrics/process-metrics.ts'
 import { StoreMetrics } from '../../observe/metrics/store-metrics.ts'
-import { snakeCase } from './service-stats.ts'
+import { snakeCase } from '../../observe/reports/service-stats.ts'
 
 /** A MetricsSource adds what it has counted to a report of its process. */
 export interface MetricsSource {

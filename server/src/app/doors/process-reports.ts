@@ -1,12 +1,12 @@
 import type { OpenStore } from 'sluice/internal/stores/open/open-store'
+import type { ProcessDesk } from '../../admin/process/process-desk.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
-import type { ProcessDesk } from '../desk/process-desk.ts'
+import type { Reporter } from '../../observe/reports/reports.ts'
+import { snakeCase } from '../../observe/reports/service-stats.ts'
 import type { GatewayDoor } from './gateway-door.ts'
 import type { ProcessCounts } from './process-counts.ts'
-import type { Reporter } from './reports.ts'
 import type { Servers } from './servers.ts'
-import { snakeCase } from './service-stats.ts'
 import type { ServingHealth } from './serving-health.ts'
 
 interface Reported {

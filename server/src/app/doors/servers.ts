@@ -4,7 +4,8 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import { Throttle } from '../../edge/admin/access/throttle.ts'
+import { Throttle } from '../../admin/access/throttle.ts'
+import { ownUsageRoute } from '../../admin/limits/own-usage.ts'
 import { Callers } from '../../edge/callers/callers.ts'
 import { checkServer } from '../../edge/check/check-server.ts'
 import type { Health } from '../../edge/health/health.ts'
@@ -65,7 +66,7 @@ export function makeServers(config: Config, { limiterOf, rules, keys, health, lo
     leases,
     reservations: new ReservationTokens(leaseSecretOf(config)),
     health,
-    ownUsage: config.customerUsage ? { usage, throttle: usageThrottle() } : undefined,
+    ownUsage: config.customerUsage ? ownUsageRoute({ usage, throttle: usageThrottle() }) : undefined,
   })
   return { http, grpc, rls }
 }

@@ -1,6 +1,6 @@
 import { withoutCredentials } from 'sluice/internal/core/errors'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
-import type { HotKeysScope, ScopedReport } from '../../edge/admin/hot-keys-route.ts'
+import type { HotKeysScope, ScopedReport } from '../../admin/hot-keys/hot-keys-route.ts'
 import {
   type HotKey,
   HotKeyAlarm,

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { makeTemporaryDir } from '../../../../tests/servers/reaper.mjs'
-import { AdminTokens } from '../../edge/admin/access/admin-tokens.ts'
-import { AdminClock, MemoryAudit, MemoryTokens } from '../../edge/admin/memory-ports.suite.ts'
+import { AdminTokens } from '../../admin/access/admin-tokens.ts'
+import { AdminClock, MemoryAudit, MemoryTokens } from '../../admin/memory-ports.suite.ts'
 import { writeFirstToken } from './first-token-file.ts'
 
 function start() {

@@ -1,6 +1,6 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { newToken } from '../../edge/admin/access/admin-tokens.ts'
+import { newToken } from '../../admin/access/admin-tokens.ts'
 import type { Actor, TokenStore } from '../../quotas/ports.ts'
 
 const BY: Actor = { id: 'first-start', name: 'first start', address: undefined, reason: 'there was no token yet' }

@@ -26,7 +26,6 @@ import { RlsCallError, RlsDoor } from '../rls/rls-door.ts'
 import { parseRlsJson } from '../rls/rls-json.ts'
 import { requestContext } from '../trace-context.ts'
 import { parseCheck, parseCheckRequest, parseRelease, parseRenew } from './check-request.ts'
-import { type OwnUsageParts, ownUsageRoute } from './own-usage.ts'
 
 /** What a checkServer shares with the other doors of its process. */
 export interface CheckServerOptions {
@@ -37,8 +36,8 @@ export interface CheckServerOptions {
   readonly health?: Health
   /** Who may call, and who may refund and bring limits. Default: anyone may call, and no caller is trusted. */
   readonly callers?: Callers
-  /** Customers see their own usage at GET /v1/usage. Undefined: they do not. */
-  readonly ownUsage?: OwnUsageParts | undefined
+  /** Answers GET /v1/usage, where customers see their own usage. Undefined: there is no such path. */
+  readonly ownUsage?: Route | undefined
   /** Every request passes: a refusal is reported, but answered 200 (SHADOW_MODE). */
   readonly shadowMode?: boolean
   /** Whether to read the trace that a request is part of. Default: false. */
@@ -80,7 +79,7 @@ export function checkServer(limiter: ReservingPort, options: CheckServerOptions 
     ['/livez', LIVEZ],
     ['/readyz', readyz(() => health)],
   ]
-  if (options.ownUsage !== undefined) routes.push(['/v1/usage', ownUsageRoute(options.ownUsage)])
+  if (options.ownUsage !== undefined) routes.push(['/v1/usage', options.ownUsage])
   return routeServer(new Map(routes), { failed: options.failed, bounds: options.bounds })
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { newToken } from '../../edge/admin/access/admin-tokens.ts'
+import { newToken } from '../../admin/access/admin-tokens.ts'
 import { makeDataDir, SLOW_MS, type TestDatabase, testDatabases } from '../database/databases.suite.ts'
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
 import type { Actor, WholeDatabase } from '../ports.ts'

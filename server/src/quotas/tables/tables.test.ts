@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { newToken } from '../../edge/admin/access/admin-tokens.ts'
+import { newToken } from '../../admin/access/admin-tokens.ts'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
 import { customer, SUPPORT } from '../records/quota-store.suite.ts'

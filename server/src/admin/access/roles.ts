@@ -1,0 +1,23 @@
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { Role } from '../../quotas/ports.ts'
+
+export const ROLES = ['viewer', 'operator', 'admin'] as const satisfies readonly Role[]
+
+/** An Identity is who asks, and by what right. */
+export interface Identity {
+  /** The id of the token; `loopback` for a program on this machine that has none. */
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly via: 'token' | 'session' | 'loopback'
+}
+
+/** covers says whether a role may do what another may. */
+export function covers(role: Role, needed: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(needed)
+}
+
+/** requireRole throws when somebody's role does not cover what they ask for. */
+export function requireRole({ role }: Identity, needed: Role): void {
+  if (!covers(role, needed)) throw new SluiceError('ROLE_INSUFFICIENT', 'role', `this needs ${needed}, got ${role}`)
+}

@@ -1,0 +1,318 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { loadRules } from 'sluice/internal/core/rules/load'
+import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
+import { onTestFinished } from 'vitest'
+import type { FleetList, InForce, ProposedChange, RecordProblems, UsageRow } from '../quotas/ports.ts'
+import { newToken } from './access/admin-tokens.ts'
+import { type AdminSources, adminServer } from './admin-server.ts'
+import {
+  AdminClock,
+  ManualLive,
+  MemoryAudit,
+  MemoryCounters,
+  MemoryQuotas,
+  MemoryRuleTable,
+  MemoryTokens,
+  pageOf,
+} from './memory-ports.suite.ts'
+import { MemoryWebhooks } from './memory-webhooks.suite.ts'
+import { type AdminApiOptions, openAdminApi } from './open-admin-api.ts'
+
+const RULES = `
+domain: shop
+tiers:
+  enterprise: {rate_limit: {unit: minute, requests_per_unit: 5000}}
+descriptors:
+  - key: user
+    rate_limit: {unit: minute, requests_per_unit: 20}
+  - key: api_key
+    secret: true
+    tiered: true
+    rate_limit: {unit: minute, requests_per_unit: 60}
+    descriptors:
+      - key: endpoint
+        value: POST /orders
+        shadow_mode: true
+        rate_limit: {unit: minute, requests_per_unit: 5}
+`
+
+/** An AdminKit is an admin server on loopback with everything in memory, and a token for each role. */
+export interface AdminKit {
+  readonly url: string
+  readonly server: Server
+  readonly clock: AdminClock
+  readonly quotas: MemoryQuotas
+  readonly tokens: MemoryTokens
+  readonly audit: MemoryAudit
+  readonly counters: MemoryCounters
+  readonly live: ManualLive
+  readonly webhooks: MemoryWebhooks
+  readonly usage: UsageRow[]
+  readonly previewed: (readonly ProposedChange[])[]
+  readonly failures: unknown[]
+  /** What overviews were asked for. */
+  readonly asked: unknown[]
+  readonly problems: Problems
+  /** Where changes are in force. Default: nowhere. */
+  readonly inForce: { of: (changes: readonly ProposedChange[]) => InForce }
+  /** In clear, by role. */
+  readonly token: Readonly<Record<'viewer' | 'operator' | 'admin', string>>
+  /** ask sends a request as an admin, unless told otherwise. */
+  ask(method: string, path: string, options?: AskOptions): Promise<Answer>
+}
+
+type Problems = { -readonly [K in keyof RecordProblems]: RecordProblems[K] }
+
+function ofOneNode<T>(item: T): FleetList<T> {
+  return { items: [item], nodes: 1, nodesLeftOut: 0 }
+}
+
+export interface AskOptions {
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+  /** A role, or `none`. */
+  readonly as?: 'viewer' | 'operator' | 'admin' | 'none'
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON, if it is. */
+  readonly json: Record<string, unknown> & { readonly code?: string; readonly items?: Record<string, unknown>[] }
+}
+
+export interface KitOptions extends Partial<AdminApiOptions> {
+  /** No tokens in the store. */
+  readonly withoutTokens?: boolean
+  readonly pages?: AdminSources['pages']
+  readonly openPaths?: AdminSources['openPaths']
+  readonly bounds?: AdminSources['bounds']
+  readonly dashboard?: AdminSources['dashboard']
+}
+
+/** startAdmin starts an AdminKit. It ends with the test. */
+export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
+  const clock = new AdminClock()
+  const audit = new MemoryAudit(clock)
+  const rules = loadRules([{ file: 'shop.yaml', text: RULES }])
+  const quotas = new MemoryQuotas(clock, audit)
+  const tokens = new MemoryTokens(clock, audit)
+  const counters = new MemoryCounters(rules)
+  const live = new ManualLive()
+  const webhooks = new MemoryWebhooks(clock, audit)
+  const usage: UsageRow[] = []
+  const previewed: (readonly ProposedChange[])[] = []
+  const failures: unknown[] = []
+  const asked: unknown[] = []
+  const inForce: AdminKit['inForce'] = { of: () => ({ rules: [], warnings: [] }) }
+  const problems: Problems = { ofTier: () => undefined, ofOverride: () => undefined, ofScope: () => undefined }
+  const made = { viewer: '', operator: '', admin: '' }
+  for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin'] as const)) {
+    const { token, kept } = newToken({ name: `the ${role}`, role }, clock.now())
+    tokens.kept.set(kept.id, kept)
+    made[role] = token
+  }
+  const { api, access } = openAdminApi({
+    ports: {
+      quotas,
+      tokens,
+      audit,
+      usage: {
+        read: async ({ customerId, fromMs, toMs, after, limit }) =>
+          pageOf(
+            usage.filter(
+              (row) => (customerId ?? row.customerId) === row.customerId && row.atMs >= fromMs && row.atMs < toMs,
+            ),
+            ({ atMs, customerId: id }) => `${atMs}/${id}`,
+            { after, limit },
+          ),
+      },
+      ruleTable: new MemoryRuleTable(clock),
+      counters,
+      preview: {
+        preview: async (changes) => {
+          previewed.push(changes)
+          const limits = [
+            {
+              ...{ domain: 'api', ruleId: 'api_key', requests: 90_000, refused: 12 },
+              ...{ refusedAfter: { atLeast: 0, atMost: 12 }, why: 'It depends on when the requests came.' },
+            },
+          ]
+          const period = {
+            kind: 'this_hour',
+            fromMs: clock.now(),
+            toMs: clock.now(),
+            limits,
+            limitsLeftOut: 0,
+          } as const
+          return { affectedCustomers: 1, traffic: [period], trafficUnknown: undefined, notes: ['A note.'] }
+        },
+        inForce: async (changes) => inForce.of(changes),
+      },
+      live,
+      nodes: {
+        list: async () => [
+          {
+            id: 'node-1',
+            name: 'here',
+            host: 'here',
+            listedUntilMs: undefined,
+            isHere: true,
+            isAway: false,
+            startedAtMs: clock.now(),
+            seenAtMs: clock.now(),
+            version: '0.1.0',
+            ruleVersion: 'abc',
+            revision: 1,
+            store: 'memory' as const,
+            circuit: 'closed' as const,
+            decisionsPerSecond: 12,
+            memoryBytes: 120_000_000,
+            eventLoopDelayMs: 0.4,
+            adminAddress: 'localhost:8082',
+            workers: [{ id: '1', state: 'ready', startedAtMs: clock.now(), pid: 4_711, decisionsPerSecond: 12 }],
+          },
+        ],
+      },
+      recent: {
+        refusals: async (_scope, of) =>
+          ofOneNode({
+            node: 'node-1',
+            atMs: clock.now(),
+            customerId: of?.kind === 'customer' ? of.customerId : undefined,
+            keyId: of?.kind === 'key' ? of.keyId : undefined,
+            domain: 'shop',
+            rule: 'user',
+            key: 'user=alice',
+            reason: 'over_limit',
+            detail: undefined,
+            retryAfterMs: 42_000,
+          }),
+        nearLimits: async () =>
+          ofOneNode({
+            node: 'node-1',
+            atMs: clock.now(),
+            customerId: 'acme',
+            keyId: undefined,
+            domain: 'shop',
+            rule: 'user',
+            key: 'user=alice',
+            limit: 20,
+            remaining: 1,
+            windowMs: 60_000,
+            resetAtMs: clock.now() + 30_000,
+          }),
+      },
+      tierUsage: {
+        byTier: async () => ({
+          sinceMs: clock.now() - 3_600_000,
+          completeUntilMs: clock.now() - 2_000,
+          tiers: [
+            { tier: 'enterprise', customers: 2, allowed: 90, refused: 1, cost: 90 },
+            { tier: undefined, customers: 40, allowed: 7, refused: 3, cost: -1 },
+          ],
+        }),
+      },
+      top: {
+        top: async (by, period, limit) => {
+          asked.push([by, period, limit])
+          const key = {
+            domain: 'shop',
+            rule: 'user',
+            key: 'user=alice',
+            customerId: 'acme',
+            keyId: undefined,
+            count: 90,
+            missed: 2,
+            share: 0.9,
+            isShadow: false,
+          }
+          return { ...ofOneNode(key), sinceMs: clock.now() - 300_000 }
+        },
+      },
+      activity: {
+        list: async () => {
+          const counts = { allowed: 5, refused: 1, shadowRefused: 0 }
+          const rule = { domain: 'shop', id: 'user', isShadow: false, lastMinute: counts, lastHour: counts }
+          return { ...ofOneNode(rule), rulesLeftOut: 0 }
+        },
+      },
+      changes: {
+        since: async (sinceMs, limit) => {
+          asked.push([sinceMs, limit])
+          return [{ atMs: clock.now(), kind: 'switches', text: 'shop/user to shadow', actor: 'the admin' }]
+        },
+      },
+      problems,
+      fleet: { wait: async () => undefined, completeUntilMs: async () => clock.now() - 2_000 },
+      apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
+      webhooks,
+      rules: () => rules,
+    },
+    setTokens: [],
+    throttleStore: new MemoryStore({ clock: { nowMs: clock.now } }),
+    secret: undefined,
+    version: '0.1.0',
+    nowMs: clock.now,
+    failed: (error) => failures.push(error),
+    ...options,
+  })
+  const server = adminServer({
+    rules: () => rules,
+    stats: () => [['a.hits', 1]],
+    admin: { api, access },
+    pages: options.pages,
+    openPaths: options.openPaths,
+    bounds: options.bounds,
+    dashboard: options.dashboard,
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    server.closeAllConnections()
+    return new Promise<void>((resolve) => void server.close(() => resolve()))
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const ask = async (
+    method: string,
+    path: string,
+    { body, headers = {}, as = 'admin' }: AskOptions = {},
+  ): Promise<Answer> => {
+    const response = await fetch(`${url}${path.startsWith('/') ? path : `/admin/v1/${path}`}`, {
+      method,
+      headers: {
+        ...(as !== 'none' && { authorization: `Bearer ${made[as]}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    const isJson =
+      /json/.test(response.headers.get('content-type') ?? '') &&
+      !/jsonl/.test(response.headers.get('content-type') ?? '')
+    return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} }
+  }
+  return {
+    url,
+    server,
+    clock,
+    quotas,
+    tokens,
+    audit,
+    counters,
+    live,
+    webhooks,
+    usage,
+    previewed,
+    failures,
+    asked,
+    problems,
+    inForce,
+    token: made,
+    ask,
+  }
+}

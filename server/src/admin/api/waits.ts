@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http'
+import type { Confirmation } from '../../quotas/ports.ts'
+
+/** How long a change waits for nodes, and at most. */
+const WAIT_MS = 5_000
+const MAX_WAIT_MS = 10_000
+/** Names in a header: it has a bounded length. */
+const MAX_NAMES = 50
+
+/** IN_FORCE is the header that says which nodes decide by a change, a Dictionary of RFC 9651. */
+export const IN_FORCE = 'Sluice-In-Force'
+
+/** Returns how long an answer is to wait for other nodes: `?wait=all`, or `Prefer: wait=SECONDS` of RFC 7240. Undefined: not at all. */
+export function waitMsOf({ headers }: Pick<IncomingMessage, 'headers'>, wait: unknown): number | undefined {
+  const preferences = [headers.prefer ?? []].flat().join(',').toLowerCase().split(/[,;]/)
+  const preferred = preferences.map((each) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*$/.exec(each)?.[1]).find(Boolean)
+  if (preferred !== undefined) return Math.min(Number(preferred) * 1_000, MAX_WAIT_MS)
+  return wait === 'all' ? WAIT_MS : undefined
+}
+
+/** Returns the value of the header: `nodes=3, confirmed=2, waiting_for=("b")`; `unknown` where nobody can say. */
+export function inForceField(confirmation: Confirmation | undefined): string {
+  if (confirmation === undefined) return 'unknown'
+  const { nodes, confirmed, waitingFor, away } = confirmation
+  const lists = [
+    ['waiting_for', waitingFor],
+    ['away', away],
+  ] as const
+  const named = lists.flatMap(([key, names]) => (names.length === 0 ? [] : [`${key}=(${namesOf(names)})`]))
+  return [`nodes=${nodes}`, `confirmed=${confirmed}`, ...named].join(', ')
+}
+
+function namesOf(names: readonly string[]): string {
+  return names
+    .slice(0, MAX_NAMES)
+    .map((name) => `"${name.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/["\\]/g, '\\$&')}"`)
+    .join(' ')
+}

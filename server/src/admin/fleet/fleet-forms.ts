@@ -1,0 +1,18 @@
+import type { FleetList } from '../../quotas/ports.ts'
+import { needed, WHOLE } from '../../records/forms.ts'
+
+/** SCOPE is the parameter that says whose figures are asked for. */
+export const SCOPE = {
+  schema: { kind: 'choice', of: ['fleet', 'node'] },
+  doc: 'of all nodes on the same Redis, unless told otherwise, or of the node that answers',
+} as const
+
+/** FLEET is what every answer says that is made of several nodes. */
+export const FLEET = {
+  nodes: needed(WHOLE, 'how many nodes it is made of'),
+  nodes_left_out: needed(WHOLE, 'nodes that did not answer in time, or were too many to ask'),
+} as const
+
+export function fleetJson({ nodes, nodesLeftOut }: Pick<FleetList<unknown>, 'nodes' | 'nodesLeftOut'>) {
+  return { nodes, nodes_left_out: nodesLeftOut }
+}

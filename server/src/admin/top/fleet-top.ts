@@ -1,0 +1,182 @@
+import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
+import { TwoGenerations } from 'sluice/internal/core/two-generations'
+import { BLOCKED } from 'sluice/internal/engine/quotas'
+import type { RuleReport } from '../../observe/hot-keys/hot-keys-report.ts'
+import type { WindowMinutes } from '../../observe/hot-keys/key-windows.ts'
+import type { AskProcesses } from '../../observe/reports/reports.ts'
+import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
+import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import { KeyRecord } from '../../quotas/book/records.ts'
+import type { TopKey, TopKeys, TopPeriod, TopRanking } from '../../quotas/ports.ts'
+import { customerOf } from '../callers/callers.ts'
+import { spelledSecret } from '../callers/key-owners.ts'
+import type { FleetQuestions } from '../fleet/fleet-questions.ts'
+import { isText } from '../fleet/read-callers.ts'
+import type { ScopedReport } from '../hot-keys/hot-keys-route.ts'
+
+export interface FleetTopParts {
+  /** The busiest keys of the fleet, or of this node where the fleet cannot be asked. */
+  readonly hotKeys: () => Promise<ScopedReport>
+  /** How many other nodes are known, and how many of them are away. */
+  readonly others: () => { readonly ids: readonly string[]; readonly away: number }
+  readonly ask: AskProcesses
+  readonly questions: FleetQuestions
+  readonly book: () => QuotaBook | undefined
+  readonly keys: KeyEncoder
+  readonly entries: CallerEntries
+  readonly nowMs?: () => number
+}
+
+const MINUTES: Readonly<Record<TopPeriod, WindowMinutes>> = { '5m': 5, '1h': 60, '24h': 1_440 }
+const MINUTE_MS = 60_000
+/** Lists of other nodes are megabytes: who asks again within this time gets the same. */
+const KEPT_MS = 1_000
+/** How long it is believed that nobody knows whose a key is. */
+const UNKNOWN_MS = 30_000
+const REMEMBERED_KEYS = 4_096
+
+/** FleetTop ranks the keys of all rules together, and says whose they are where that is known. */
+export class FleetTop implements TopKeys {
+  readonly #parts: FleetTopParts
+  readonly #nowMs: () => number
+  #last: { readonly atMs: number; readonly report: Promise<ScopedReport> } | undefined
+  /** The ids of API keys' records by how the keys are spelled, and until when that is believed. */
+  readonly #owners = new TwoGenerations<string, { readonly keyId: string | undefined; readonly untilMs: number }>(
+    REMEMBERED_KEYS,
+  )
+
+  constructor(parts: FleetTopParts) {
+    this.#parts = parts
+    this.#nowMs = parts.nowMs ?? Date.now
+  }
+
+  async top(by: TopRanking, period: TopPeriod, limit: number) {
+    const minutes = MINUTES[period]
+    const { report, scope, nodes, nodesLeftOut } = await this.report()
+    const ranked = report.rules
+      .flatMap((rule) => keysOf(rule, by, minutes))
+      .sort((a, b) => b.count - a.count)
+      .slice(0, limit)
+    const { ids, away } = this.#parts.others()
+    return {
+      items: await this.#named(ranked),
+      nodes,
+      nodesLeftOut: nodesLeftOut + away + (scope === 'node' ? ids.length : 0),
+      sinceMs: this.#nowMs() - minutes * MINUTE_MS,
+    }
+  }
+
+  /** report is what the fleet knows of its keys, as of the last second. */
+  report(): Promise<ScopedReport> {
+    const nowMs = this.#nowMs()
+    if (this.#last === undefined || Math.abs(nowMs - this.#last.atMs) >= KEPT_MS) {
+      this.#last = { atMs: nowMs, report: this.#parts.hotKeys() }
+    }
+    return this.#last.report
+  }
+
+  async #named(ranked: readonly Unnamed[]): Promise<readonly TopKey[]> {
+    const callers = ranked.map(({ rule, key }) => (rule === BLOCKED ? this.#blockedIn(key) : this.#callerIn(key)))
+    await this.#learn(callers.flatMap((caller) => (caller?.kind === 'keys' ? [caller.value] : [])))
+    return ranked.map((each, i) => {
+      const caller = callers[i]
+      return { ...each, key: caller?.key ?? each.key, ...this.#ownerOf(caller) }
+    })
+  }
+
+  /** #callerIn finds the part of a key that tells who is calling. An API key that a rule does not hide is hidden here. */
+  #callerIn(key: string): Caller | undefined {
+    const { entries } = this.#parts
+    const parts = key.split('|')
+    for (const [i, part] of parts.entries()) {
+      const at = part.indexOf('=')
+      const [name, value] = [part.slice(0, at), part.slice(at + 1)]
+      if (entries.keys.includes(name)) {
+        const spelled = HASHED.test(value) ? value : this.#hidden(name, unescaped(value))
+        return { kind: 'keys', value: spelled, key: parts.with(i, `${name}=${spelled}`).join('|') }
+      }
+      if (entries.customers.includes(name)) return { kind: 'customers', value: unescaped(value), key }
+    }
+    return undefined
+  }
+
+  /** #blockedIn reads whom a block is about. Of a key, people see the first characters. */
+  #blockedIn(key: string): Caller | undefined {
+    const at = key.indexOf('=')
+    const [name, value] = [key.slice(0, at), key.slice(at + 1)]
+    if (name === 'customer_id') return { kind: 'customers', value, key }
+    if (name !== 'api_key_id') return undefined
+    const prefix = this.#parts.book()?.key(value)?.prefix
+    return { kind: 'ids', value, key: prefix === undefined ? key : `api_key=${prefix}…` }
+  }
+
+  /** #hidden spells an API key that is in clear as it may be shown. Whose it is, the book knows. */
+  #hidden(name: string, apiKey: string): string {
+    const spelled = spelledSecret(this.#parts.keys, apiKey)
+    const account = this.#parts.book()?.accounts?.('', { key: name, value: apiKey })
+    if (account instanceof KeyRecord)
+      this.#owners.set(spelled, { keyId: account.id, untilMs: Number.POSITIVE_INFINITY })
+    return spelled
+  }
+
+  #ownerOf(caller: Caller | undefined): Pick<TopKey, 'customerId' | 'keyId'> {
+    const book = this.#parts.book()
+    if (caller === undefined || book === undefined) return NOBODY
+    if (caller.kind === 'customers') return { customerId: book.customer(caller.value)?.id, keyId: undefined }
+    const keyId = caller.kind === 'ids' ? caller.value : this.#owners.get(caller.value)?.keyId
+    const record = keyId === undefined ? undefined : book.key(keyId)
+    return { customerId: customerOf(record)?.id, keyId: record?.id }
+  }
+
+  /** #learn asks the processes of this node, and then other nodes, whose keys those are that are not known yet. */
+  async #learn(spelled: readonly string[]): Promise<void> {
+    if (this.#parts.book() === undefined) return
+    const nowMs = this.#nowMs()
+    const unknown = [...new Set(spelled)].filter((text) => !((this.#owners.get(text)?.untilMs ?? 0) > nowMs))
+    if (unknown.length === 0) return
+    const found = Object.assign({}, ...(await this.#parts.ask('owners', unknown))) as Record<string, string>
+    const missing = unknown.filter((text) => found[text] === undefined)
+    if (missing.length > 0) {
+      const { answers } = await this.#parts.questions.ask('owners', missing, readOwners)
+      for (const told of answers.values()) for (const text of missing) found[text] ??= told[text]
+    }
+    for (const text of unknown) {
+      const keyId = found[text]
+      this.#owners.set(text, { keyId, untilMs: keyId === undefined ? nowMs + UNKNOWN_MS : Number.POSITIVE_INFINITY })
+    }
+  }
+}
+
+interface Caller {
+  /** A key as it is spelled, the id of a customer, or the id of a key's record. */
+  readonly kind: 'keys' | 'customers' | 'ids'
+  readonly value: string
+  /** The whole key, as it may be shown. */
+  readonly key: string
+}
+
+type Unnamed = Omit<TopKey, 'customerId' | 'keyId'>
+
+const NOBODY = { customerId: undefined, keyId: undefined }
+/** How a secret is spelled. */
+export const HASHED = /~[0-9a-f]{16}$/
+
+function keysOf({ domain, rule, isShadow, windows }: RuleReport, by: TopRanking, minutes: WindowMinutes): Unnamed[] {
+  const { total, missed, keys } = windows[minutes][by === 'used' ? 'active' : 'refused']
+  return keys.map(([key, count]) => {
+    const share = total === 0 ? 0 : Math.min(1, Math.round((count / total) * 1_000) / 1_000)
+    return { domain, rule, key, count, missed, share, isShadow }
+  })
+}
+
+/** unescaped reads a value as keys of counters spell it. */
+export function unescaped(value: string): string {
+  return value.replace(/%([0-9a-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+}
+
+/** readOwners checks what another node told. */
+function readOwners(value: unknown): Readonly<Record<string, string>> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const entries = Object.entries(value)
+  return entries.length <= 64 && entries.every(([, id]) => isText(id)) ? Object.fromEntries(entries) : undefined
+}
