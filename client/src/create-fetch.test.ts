@@ -344,7 +344,7 @@ describe('share', () => {
   function linked(): readonly [Share, Share] {
     const ends: ((learnt: Learnt) => void)[] = []
     const end = (at: number): Share => ({
-      tell: (learnt) => ends[1 - at](structuredClone(learnt)),
+      publish: (learnt) => ends[1 - at](structuredClone(learnt)),
       hear: (received) => {
         ends[at] = received
       },

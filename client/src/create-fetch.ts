@@ -25,7 +25,7 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
     lane.look()
   })
 
-  /** Finds where calls wait. The one that was not used for longest is forgotten when there are many. */
+  /** Finds where calls wait. Forgets the least recently used lane when there are many. */
   function laneOf(name: string): Lane {
     const lane = lanes.get(name) ?? new Lane(options.throttle?.())
     if (!lanes.delete(name) && lanes.size >= MAX_LANES) {
@@ -73,7 +73,7 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
       lane.pacer.answered(now(), call.cost, limits.budgets)
       if (isRefused) lane.pacer.refused(now(), pauseMs)
       else if (status !== 503) lane.throttle?.accepted(now())
-      share?.tell({ lane: call.laneName, budgets: limits.budgets, pauseMs })
+      share?.publish({ lane: call.laneName, budgets: limits.budgets, pauseMs })
       lane.look()
       if (!isRefused) return response
       counts.refused++
@@ -122,7 +122,7 @@ function notify(hook: () => void): void {
   }
 }
 
-/** Returns whether an answer is about limits: 429, 503 with a time to come back, and 403 as GitHub has it. */
+/** Returns whether an answer is about limits: 429, 503 with a retry time, and 403 as GitHub has it. */
 function isRefusal(status: number, { retryAfterMs, budgets }: RateLimits): boolean {
   if (retryAfterMs !== undefined && (status === 503 || status === 403)) return true
   return status === 429 || (status === 403 && budgets.some(({ remaining }) => remaining === 0))

@@ -9,7 +9,7 @@ export type GiveUpReason =
   /** The server has refused so much of late that the call was not sent. */
   | 'throttled'
 
-/** Thrown for a call that was given up. It says when to come back. */
+/** Thrown for a call that was given up. It says when to retry. */
 export class RateLimitError extends Error {
   override readonly name = 'RateLimitError'
   declare readonly reason: GiveUpReason

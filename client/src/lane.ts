@@ -105,7 +105,7 @@ export class Lane {
     }
   }
 
-  /** Returns who goes next: the first in line, and now and then the one who called first. */
+  /** Returns the next call: the first in line, and now and then the one that was made first. */
   #next(): number {
     let next = 0
     if (this.#turn % FAIR_TURN === FAIR_TURN - 1) {

@@ -108,7 +108,9 @@ function draft7(members: readonly FieldMember[]): readonly Budget[] {
   })
 }
 
-/** Reads families that tell several budgets apart by what they count, as `PREFIX-UNIT-limit` or `PREFIX-limit-UNIT`. */
+/**
+ * Reads families that distinguish several budgets by what they count, as `PREFIX-UNIT-limit` or `PREFIX-limit-UNIT`.
+ */
 function byUnit(units: readonly string[], nameOf: (unit: string, part: string) => string): Family {
   return (fields, moment) =>
     units.flatMap((unit) => {

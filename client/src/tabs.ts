@@ -10,7 +10,7 @@ export interface Learnt {
 
 /** Passes on what is learnt, to and from others who call the same servers. */
 export interface Share {
-  tell(learnt: Learnt): void
+  publish(learnt: Learnt): void
   /** Called once, with the listener for everything that others learn. */
   hear(listener: (learnt: Learnt) => void): void
   close(): void
@@ -22,7 +22,7 @@ export function shareTabs(name: string): Share {
   // Where that can be said: an open channel keeps no process alive.
   ;(channel as { unref?(): void } | undefined)?.unref?.()
   return {
-    tell: (learnt) => channel?.postMessage(learnt),
+    publish: (learnt) => channel?.postMessage(learnt),
     hear: (listener) => {
       if (channel === undefined) return
       channel.onmessage = ({ data }: { readonly data: unknown }) => {

@@ -5,7 +5,7 @@ import type { Forms } from '../core/option-forms.ts'
 /** What only our own options have: given to a compatible entry, half of a mixture would be ignored. */
 const NATIVE = ['window', 'calendar', 'algorithm', 'limits', 'rules'] as const
 
-/** Rejects Sluice options in an entry that takes those of another library; `entry` is where they belong. */
+/** Rejects Sluice options in an entry that takes another library's options; `entry` is where they belong. */
 export function refuseNativeOptions(options: object, forms: Forms, entry: string): void {
   const native = NATIVE.find((name) => Object.hasOwn(options, name) && !Object.hasOwn(forms, name))
   if (native !== undefined)

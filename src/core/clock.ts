@@ -36,7 +36,7 @@ export class SteadyClock implements Clock {
     return Math.floor(this.#syncedMs)
   }
 
-  /** Goes on from nowMs, or from the wall if that is ahead, at the pace that meets the wall a second from now. */
+  /** Continues from nowMs, or from the wall if that is ahead, at the pace that meets the wall a second from now. */
   #sync(at: number, nowMs: number): void {
     const wallMs = this.#wall()
     this.#syncedAt = at

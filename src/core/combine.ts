@@ -16,7 +16,7 @@ export interface Decision {
   readonly retryAfterMs: number | undefined
   /** leaky_bucket: go on only after this long. */
   readonly delayMs: number
-  /** The rule that decided: the strictest of those that refuse, else the one with the least remaining. */
+  /** The rule that decided: the strictest that refuses, else the one with the least remaining. */
   readonly tightest: RuleVerdict | undefined
   readonly verdicts: readonly RuleVerdict[]
 }

@@ -29,7 +29,7 @@ export interface VerdictFields {
   readonly lent?: boolean
 }
 
-/** One rule's answer. A refusal is a value; "waiting never helps" is a kind of its own. */
+/** One rule's answer. A refusal is a value, and "waiting never helps" is a separate kind. */
 export type Verdict =
   | (VerdictFields & {
       readonly kind: 'allowed'
@@ -102,10 +102,7 @@ export function unchargedOf(out: Outcome, limit: Limit): Verdict {
   return allowedVerdict(limit.max, compact(out.remaining), compact(out.resetAfterMs))
 }
 
-/**
- * Returns the verdict about a counter that goes on counting beyond its limit: the hits in this window, this one
- * included.
- */
+/** Returns the verdict about a counter that counts beyond its limit: the hits in this window, this one included. */
 export function hitVerdict(limit: number, hits: number, resetAfterMs: number): Verdict {
   if (hits > limit) return refusedVerdict(limit, 0, resetAfterMs, resetAfterMs)
   return allowedVerdict(limit, limit - hits, resetAfterMs)

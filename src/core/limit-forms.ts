@@ -6,7 +6,7 @@ import { ANY, BOOLEAN, DURATION, type Form, oneOf, TEXT, whole } from './option-
 export interface PlainLimit extends Omit<LimitOptions, 'window' | 'leaseTtl'> {
   /** The span that `limit` is counted over, with its unit: `'1m'`, `'90s'`, `'500ms'`. 1 ms to 10 years. */
   readonly window?: string
-  /** `concurrency` only: a permit that is neither released nor renewed comes back after this long. Default: `'60s'`. */
+  /** `concurrency` only: a permit that is neither released nor renewed expires after this long. Default: `'60s'`. */
   readonly leaseTtl?: string
 }
 

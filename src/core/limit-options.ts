@@ -16,7 +16,7 @@ export const FAILURE_POLICIES = ['open', 'closed', 'local'] as const
 
 export const MAX_WINDOW_MS = 10 * 366 * 86_400_000
 
-/** The names and values of headers that a rule may add to an answer: those of HTTP. */
+/** The names and values that HTTP allows in headers, which a rule may add to an answer. */
 export const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 export const HEADER_VALUE = /^[\t\x20-\x7e]*$/
 
@@ -168,7 +168,7 @@ export const COUNTING = {
     default: '60s',
     within: [1, MAX_WINDOW_MS],
     code: 'WINDOW_INVALID',
-    doc: 'A place that is neither released nor renewed comes back after this',
+    doc: 'A permit that is neither released nor renewed expires after this',
   },
   count_denied: {
     option: 'countDenied',
@@ -246,7 +246,7 @@ export const LIMIT_OPTIONS = {
     schema: { kind: 'number', above: 0, max: 1 },
     needs: ['on_store_failure', 'local'],
     default: 1,
-    doc: 'The share of the budget that one node may admit by itself',
+    doc: 'The share of the budget that one node may admit alone',
   },
   timeout_ms: {
     option: 'timeoutMs',
@@ -299,7 +299,7 @@ const namesOf = (table: object): readonly unknown[] => entriesOf(table).flatMap(
 /** Returns the names in rule files of what decides how hits are counted. */
 export const COUNTING_KEYS = /* @__PURE__ */ Object.keys(COUNTING) as (keyof typeof COUNTING)[]
 
-/** The same options by their names in code: those of LimitOptions. */
+/** The same options by their names in code: as in LimitOptions. */
 export const COUNTING_OPTIONS = /* @__PURE__ */ namesOf(COUNTING) as readonly CountingName[]
 
 /** Returns the names in code of what decides the rest: what a rule does. */

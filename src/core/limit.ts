@@ -31,7 +31,7 @@ export interface LimitOptions {
    * `'first_hit'`: each caller's with its first hit, as in express-rate-limit.
    */
   readonly anchor?: Anchor
-  /** `concurrency` only: a permit that is neither released nor renewed comes back after this long. Default: `'60s'`. */
+  /** `concurrency` only: a permit that is neither released nor renewed expires after this long. Default: `'60s'`. */
   readonly leaseTtl?: Duration
   /** Charge refused requests too: a caller that keeps hammering stays refused. Default: false. */
   readonly countDenied?: boolean
@@ -122,14 +122,14 @@ export function debitLimit(limit: Limit): Limit {
 const ONCE_MS = 3_650 * 86_400_000
 
 /**
- * Returns a limit for budget that does not come back: a window of ten years from the first hit on. Its shape is always
+ * Returns a limit for budget that is never refilled: a window of ten years from the first hit on. Its shape is always
  * the same, so that a change keeps what was used.
  */
 export function onceLimit(amount: number): Limit {
   return compileLimit({ limit: amount, window: ONCE_MS, algorithm: 'fixed_window', anchor: 'first_hit' })
 }
 
-/** Whether budget never comes back: then there is no window to report. */
+/** Returns whether budget is never refilled: then there is no window to report. */
 export function isOnce({ isAnchored, windowMs }: Limit): boolean {
   return isAnchored && windowMs === ONCE_MS
 }

@@ -11,7 +11,7 @@ export interface Descriptor {
   readonly entries: readonly Entry[]
   /** Instead of the request's cost. */
   readonly cost?: number | undefined
-  /** A limit that the request brings itself, instead of those of the rules. */
+  /** A limit that the request itself sets, in place of the rules' limits. */
   readonly limit?: LimitOverride | undefined
 }
 

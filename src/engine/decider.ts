@@ -38,7 +38,7 @@ export type AskAgain = (
 export interface DeciderParts {
   readonly again?: AskAgain | undefined
   readonly shedder?: LoadShedder | undefined
-  /** Default: those of the process. */
+  /** Default: the renewals of the process. */
   readonly renewals?: Renewals | undefined
   /**
    * Requests wait here for the turns that they are given (leaky_bucket): what a turn has cost is not given back, because the next
@@ -414,7 +414,9 @@ function countedOf(charges: readonly PlannedCharge[]): readonly PlannedCharge[] 
   return charges.some(({ rule }) => rule.unlimited) ? charges.filter(({ rule }) => !rule.unlimited) : charges
 }
 
-/** Folds the store's verdicts, and those of rules without a limit, into one decision, in the order of the charges. */
+/**
+ * Folds the store's verdicts and the verdicts of rules without a limit into one decision, in the order of the charges.
+ */
 function fold(charges: readonly PlannedCharge[], verdicts: readonly Verdict[]): Decision {
   if (charges.length === 0) return UNLIMITED
   if (charges.length === 1) {

@@ -154,8 +154,8 @@ export class Limiter<S extends Store> {
   }
 
   /**
-   * Like acquire, for charges that were planned before, perhaps in several domains. `priority` is that of a request
-   * that may be shed; whoever knows its beginning and end reports them to the shedder.
+   * Like acquire, for charges that were planned before, perhaps in several domains. `priority` is set for a request
+   * that may be shed; the code that sees the request begin and end reports both to the shedder.
    */
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
     return this.#decider.acquire(charges, context, priority)

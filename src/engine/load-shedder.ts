@@ -115,8 +115,8 @@ export class LoadShedder {
   }
 
   /**
-   * Returns whether this worker sheds a request: undefined admits it. Otherwise it is a charge that is decided already,
-   * whose verdict says when to come back. Asking twice about one request counts it twice.
+   * Returns whether this worker sheds a request: undefined admits it. Otherwise it returns a charge that is already
+   * decided, whose verdict says when to retry. Asking twice about one request counts it twice.
    */
   shed(priority: Priority): PlannedCharge | undefined {
     this.#offered++

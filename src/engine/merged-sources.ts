@@ -25,8 +25,8 @@ interface Slot {
 /**
  * Makes one set of what several sources deliver. The inputs of all of them are compiled together, so that a domain, or
  * a key, that two of them define is an error as it is between two files. A source that is wrong holds none of the
- * others up: where the newest of all do not fit together, the newest of the one that has just delivered is tried with
- * what is in force of the others.
+ * others up: where the newest rules of all sources do not fit together, the newest of the source that has just
+ * delivered are tried with the others' rules in force.
  */
 export class MergedSources {
   readonly #slots: readonly Slot[]

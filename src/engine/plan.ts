@@ -235,7 +235,7 @@ function isAskedAgain({ enforce, cost, rule }: PlannedCharge, verdict: Verdict):
   return enforce && cost > 0 && !rule.unlimited && !verdict.allowed && verdict.fallback === undefined
 }
 
-/** Finds the grants for a charge: those of the nearest caller that has any. */
+/** Finds the grants for a charge: the grants of the nearest caller that has any. */
 export function grantsOf(
   rules: RuleSet,
   { domain, entries, rule }: Pick<PlannedCharge, 'domain' | 'entries' | 'rule'>,
@@ -262,7 +262,7 @@ export function grantsOf(
 
 const NO_GRANTS: readonly KnownGrant[] = Object.freeze([])
 
-/** Returns rules in the modes that they are switched to, without those that are off. */
+/** Returns rules in the modes that they are switched to, without rules that are off. */
 function switchedRules(domain: string, rules: readonly Rule[], switches: SwitchLookup): readonly Rule[] {
   let changed: Rule[] | undefined
   for (let i = 0; i < rules.length; i++) {

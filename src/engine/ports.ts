@@ -75,7 +75,7 @@ export interface HeldPlaces extends Pick<Charge, 'key' | 'limit'> {
 export interface HeldPermits {
   readonly id: number | string
   readonly held: readonly HeldPlaces[]
-  /** Taken in this process, while the shared store was away. */
+  /** Acquired in this process, while the shared store was unavailable. */
   readonly isLocal?: boolean
   /** For Renewals alone: where they are in its list. Stores set it to -1, so that it is there without another object. */
   keptAt?: number

@@ -219,12 +219,12 @@ export class Gate<R> {
     })
   }
 
-  /** Tells a Pass that its client left before the answer. Never throws or rejects. */
+  /** Notifies a Pass that its client left before the answer. Never throws or rejects. */
   left(pass: Pass): void {
     this.#guard(() => pass.leave())
   }
 
-  /** Tells a Pass that the handler has ended. Never throws or rejects. */
+  /** Notifies a Pass that the handler has ended. Never throws or rejects. */
   end(pass: Pass, status: number | undefined): void {
     this.#guard(() => pass.end(status))
   }
@@ -338,7 +338,7 @@ export class Gate<R> {
     try {
       this.#onError(error)
     } catch {
-      // An error in a listener is its own affair: the request goes on.
+      // An error in a listener is not the request's: the request continues.
     }
   }
 }
@@ -358,7 +358,7 @@ function warn(error: unknown): void {
   warnOnce(`something went wrong while a request was limited: ${text}`)
 }
 
-/** Whether any gate of this process counts addresses. It may be another than the one that counts keys. */
+/** Whether any gate of this process counts addresses. It may not be the gate that counts keys. */
 let hasNet = false
 const KEYS_BELIEVED =
   'identity.apiKey believes every key that a client sends, and no limit counts addresses: who makes up a key for each ' +

@@ -71,7 +71,7 @@ export class HeldCharges {
     return andThen(this.settler.refund(chosen, decision), () => undefined)
   }
 
-  /** letGo has places renewed no longer: they come back when their time is over, or at the end. */
+  /** Stops renewing permits: they are released when they expire, or at the end. */
   letGo(): void {
     if (this.permits !== undefined) this.settler.letGo(this.permits)
   }

@@ -5,7 +5,7 @@ import type { Refusal } from '../core/http/refusal.ts'
 import { mergeFields } from './field-merge.ts'
 import { runAfter } from './long-wait.ts'
 
-/** Sets the fields of an answer that has not begun, in addition to those of other middlewares. */
+/** Sets the fields of an answer that has not begun, in addition to the fields of other middleware. */
 export function writeFields(response: ServerResponse, fields: FieldList, decision: Decision): void {
   if (!response.headersSent) mergeFields(response, fields, decision, getField, setField)
 }
@@ -25,7 +25,7 @@ export function sendRefusal(response: ServerResponse, refusal: Refusal, isHead: 
   response.end(isHead ? undefined : body)
 }
 
-/** Goes on after a while, or says that the client has left by then: one of the two, once. */
+/** Continues after `ms`, or reports that the client has left by then: one of the two, once. */
 export function holdBack(response: ServerResponse, ms: number, goOn: () => void, left: () => void = () => {}): void {
   if (isClosed(response)) {
     left()

@@ -8,8 +8,8 @@ export interface PriorityHeader {
   /** In lower case. */
   readonly name: string
   /**
-   * The networks of trusted callers. Undefined: those of the trusted proxies, for requests that begin there. `proxies`:
-   * what a trusted proxy forwards is trusted, wherever it comes from.
+   * The networks of trusted callers. Undefined: the trusted proxies, for requests that begin there. `proxies`: whatever
+   * a trusted proxy forwards is trusted, regardless of its origin.
    */
   readonly from: ProxyTrust | 'proxies' | undefined
 }

@@ -136,8 +136,8 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   }
 
   /**
-   * Plans with the framework's reading of a request: its paths are those of routes, however written. A path that
-   * routers read in several ways is charged for each reading.
+   * Plans with the framework's reading of a request: its paths are route paths, however written. A path that routers
+   * read in several ways is charged for each reading.
    */
   #planRouted(request: R, caller: Caller): MaybePromise<readonly PlannedCharge[]> {
     const route = this.#routeOf(request)

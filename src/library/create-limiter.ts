@@ -40,8 +40,8 @@ const FORMS: FormsOf<AnyOptions> = {
 }
 
 /**
- * Makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers at once; with
- * `redis`, all processes share the budgets, and every call returns a promise.
+ * Makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers synchronously;
+ * with `redis`, all processes share the budgets, and every call returns a promise.
  */
 export function createLimiter(options: LimiterOptions): RuleLimiter
 export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter

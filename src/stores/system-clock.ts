@@ -1,7 +1,7 @@
 import { type Clock, SteadyClock } from '../core/clock.ts'
 
 const { hrtime } = process
-/** The real clock on the wall; undefined where this was loaded while somebody had put another in its place. */
+/** The real wall clock; undefined where a fake clock was installed when this module was loaded. */
 const realNow = /\[native code\]/.test(String(Date.now)) ? Date.now : undefined
 
 /**
@@ -19,8 +19,8 @@ export function monotonicMs(): number {
 }
 
 /**
- * The steady clock, or the fake one while there is one. It never goes back: where another clock is behind, it goes on
- * from where it was, and moves by as much.
+ * The steady clock, or the fake one while there is one. It never moves backwards: where another clock is behind, it
+ * continues from its last value and advances by as much.
  */
 class SystemClock implements Clock {
   /** Made when first asked, so that a fake clock that was there before may show any date. */

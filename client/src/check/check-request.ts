@@ -38,7 +38,7 @@ export interface CheckDecision {
   readonly allowed: boolean
   /** When a refused request would pass. Undefined: it passed, or waiting does not help. */
   readonly retryAfterMs?: number
-  /** How long a request that passed is to wait before it goes on. */
+  /** How long a request that passed waits before it continues. */
   readonly delayMs?: number
   /** The rule that refused, or came closest to it. */
   readonly rule?: string

@@ -8,7 +8,7 @@ export interface Holder {
   readonly signal: AbortSignal
 }
 
-/** HoldDesk is what holding places needs of a client. */
+/** What holding permits needs of a client. */
 export interface HoldClient {
   acquire(request: CheckRequest): Promise<Permit>
   /** Throws for a permit that refuses. */

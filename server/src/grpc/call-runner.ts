@@ -18,7 +18,7 @@ export interface RunnerHost {
   onError(error: unknown, path: string): void
 }
 
-/** Passes calls to their handlers, and ends those that take too long. */
+/** Passes calls to their handlers, and ends calls that take too long. */
 export class CallRunner {
   readonly #host: RunnerHost
   readonly #onLateRequest: (stream: ServerStream) => void

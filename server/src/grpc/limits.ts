@@ -10,7 +10,7 @@ export interface GrpcLimits {
   readonly maxConnections: number
   /**
    * Bytes that the whole server holds for its clients: requests, answers, headers and tables, and 512 for each call.
-   * Above that, connections of the address with the most end, those that hold the most first. 67,108,864.
+   * Above that, connections of the address that holds the most are closed, the heaviest first. 67,108,864.
    */
   readonly maxHeldBytes: number
   /** Calls in flight; more are refused with REFUSED_STREAM, which clients may retry. 1,024. */

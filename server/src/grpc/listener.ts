@@ -53,7 +53,7 @@ export class Listener {
 
   constructor(owner: ListenerOwner, tls: TlsSetup | undefined) {
     this.#server = tls === undefined ? plainServer(owner) : tlsServer(owner, tls)
-    // Accepting goes on after an error, such as too many open files.
+    // Accepting continues after an error, such as too many open files.
     this.#server.on('error', () => {})
   }
 

@@ -13,7 +13,7 @@ export class Outbox {
   #offset = 0
   bytes = 0
   ending: Ending | undefined
-  /** The handler was told to wait, and must be notified when it may continue. */
+  /** The handler is waiting, and must be notified when it may continue. */
   waiting = false
 
   add(chunk: Uint8Array): void {

@@ -282,7 +282,7 @@ export class ServerStream implements UnaryCall, StreamCall {
     this.head = bare
   }
 
-  /** Returns those of the request that the stream itself holds. */
+  /** Returns the bytes of the request that the stream itself holds. */
   get pendingBytes(): number {
     const { extras } = this
     return extras === undefined ? 0 : extras.messageBytes + (extras.assembly?.bytes.length ?? 0)

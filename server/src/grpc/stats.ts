@@ -20,7 +20,7 @@ export type ClosedFor =
   | 'idle'
   | 'age'
 
-/** The counters of a server: plain numbers that only grow, except for those that are `open` or `held`. */
+/** The counters of a server: plain numbers that only grow, except the ones that are `open` or `held`. */
 export interface GrpcStats {
   readonly connectionsOpen: number
   readonly connections: number

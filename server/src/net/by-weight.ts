@@ -5,8 +5,8 @@ export interface Weighed {
 }
 
 /**
- * Sorts connections: those of the network that holds the most come first, and of these the heaviest. Ending connections
- * by their weight alone would spare a client that opens thousands of them.
+ * Sorts connections by the network that holds the most, and within a network by weight, the heaviest first. Ending
+ * connections by their weight alone would spare a client that opens thousands of them.
  */
 export function byWeight<T extends Weighed>(connections: Iterable<T>): T[] {
   const weights = new Map<string, number>()

@@ -11,7 +11,7 @@ export interface ClientBounds {
   readonly maxHeldBytesPerConnection: number
   readonly resets: BudgetRate
   readonly resetsPerAddress: BudgetRate
-  /** Of a connection, when those of the process are used up. */
+  /** For a connection, when the budget of the process is used up. */
   readonly resetsPerConnection: BudgetRate
 }
 

@@ -44,7 +44,7 @@ export class Crowds {
     return this.#size < this.#most || this.#makeRoom(networkOf(address))
   }
 
-  /** Counts those of an address. */
+  /** Returns how many belong to an address. */
   of(address: string): number {
     return this.#members.get(networkOf(address))?.size ?? 0
   }

@@ -1,4 +1,4 @@
-/** What a client may do in a burst, and how much of that comes back each second. */
+/** What a client may do in a burst, and how much of that is refilled each second. */
 export interface BudgetRate {
   readonly burst: number
   readonly perSecond: number

@@ -21,7 +21,7 @@ function isShadowRefusal({ rule, verdict }: RuleVerdict): boolean {
   return rule.shadow && !verdict.allowed && verdict.unasked !== true
 }
 
-/** tellsRefusal says whether a rule refused, or would have. It allocates nothing: every decision asks it. */
+/** Returns whether a rule refused, or would have. Allocates nothing: it runs for every decision. */
 export function hasRefusal({ allowed, verdicts }: Decision): boolean {
   if (!allowed) return true
   for (let i = 0; i < verdicts.length; i++) if (isShadowRefusal(verdicts[i])) return true

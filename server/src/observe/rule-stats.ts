@@ -21,14 +21,14 @@ interface RuleCounts {
 const MAX_RULES = 10_000
 const NEAR_LIMIT = 0.2
 
-/** RuleStatsOptions say in whose words rules are counted: ours, or exactly those of envoyproxy/ratelimit. */
+/** Says under which names rules are counted: ours, or exactly those of envoyproxy/ratelimit. */
 export interface RuleStatsOptions {
   readonly asReference?: boolean
 }
 
 /** Counts what each rule decides, whichever door asked, for people who look at /stats. */
 export class RuleStats implements DoorObserver {
-  /** By name. They outlive a rule: one that is loaded again goes on counting. */
+  /** By name. Counts outlive a rule: one that is loaded again continues from its last count. */
   readonly #byName = new Map<string, RuleCounts>()
   readonly #byRule = new WeakMap<Rule, RuleCounts>()
   readonly #isReference: boolean

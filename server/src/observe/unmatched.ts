@@ -1,7 +1,7 @@
 import type { Entry } from 'sluice/internal/core/request'
 import type { DoorObserver } from './door-observer.ts'
 
-/** An UnmatchedTold is one line about requests, or descriptors of them, that no rule is about. */
+/** One line about requests, or descriptors of them, that no rule matches. */
 export interface UnmatchedReport {
   readonly kind: UnmatchedKind
   readonly domain: string

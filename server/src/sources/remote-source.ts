@@ -1,6 +1,6 @@
 import type { RuleSource } from 'sluice/internal/engine/rule-source'
 
-/** A RuleSource at an address, which may be away. */
+/** A RuleSource at an address that may be unreachable. */
 export interface RemoteSource extends RuleSource {
   figures(): SourceFigures
   /** Called when the first rules of all sources are in force. */

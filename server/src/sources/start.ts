@@ -4,7 +4,7 @@ import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { Kept, KeptRules } from './kept-rules.ts'
 import type { SourceEvents, SourceFault } from './remote-source.ts'
 
-/** StartOptions say what a service starts with whose rules are away or wrong. */
+/** What a service starts with when its rules are unavailable or wrong. */
 export interface StartOptions {
   /** Where the last good rules are kept from run to run. */
   readonly kept?: KeptRules | undefined

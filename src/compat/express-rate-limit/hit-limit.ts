@@ -222,7 +222,7 @@ function formOf({ standardHeaders }: Options): FieldForm | false {
   return isKnown ? (standardHeaders as FieldForm) : false
 }
 
-/** Sets fields as express-rate-limit does: those of draft 8 add up, all others replace each other. */
+/** Sets fields as express-rate-limit does: draft 8 fields add up, all others replace each other. */
 function setDraftFields(response: Response, { names, values, length }: FieldList, { resetTime }: Hit): void {
   for (let i = 0; i < length; i++) {
     const isListed = names[i] === 'RateLimit' || names[i] === 'RateLimit-Policy'

@@ -11,7 +11,7 @@ export interface Logger {
 }
 
 /**
- * Something about the set-up that the developer should know. Codes are those of express-rate-limit, whose documentation
+ * A problem with the setup that the developer should know about. Codes match express-rate-limit, whose documentation
  * explains them.
  */
 class Mistake extends Error {
@@ -66,7 +66,7 @@ const CHECKS = {
   },
   unsharedStore(store: HitStore): void {
     if (usedStores.has(store)) {
-      const how = store.localKeys ? 'its own' : 'its own, with a prefix of its own'
+      const how = store.localKeys ? 'its own' : 'a separate one, with a separate prefix'
       throw new Mistake('ERR_ERL_STORE_REUSE', `two middlewares use one ${store.constructor.name}: give each ${how}.`)
     }
     usedStores.add(store)
@@ -155,10 +155,10 @@ const CHECKS = {
 }
 
 type Checks = typeof CHECKS
-/** Switches single checks on or off; `default` is for those that are not named. */
+/** Switches single checks on or off; `default` applies to checks that are not named. */
 export type EnabledValidations = { readonly [name in keyof Checks | 'default']?: boolean }
 
-/** The checks of one middleware: those that are enabled, each once. */
+/** The enabled checks of one middleware, each run once. */
 export class Validations {
   readonly enabled: Record<string, boolean>
   readonly #logger: Logger

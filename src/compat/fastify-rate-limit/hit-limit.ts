@@ -15,7 +15,7 @@ import { formatTime } from './time-text.ts'
 
 type Limited = Extract<RateLimitState, { isAllowed: false }>
 
-/** What belongs to the key besides: a word that is known, or one that the request's route has. */
+/** What the key includes in addition: a fixed word, or one that the request's route defines. */
 export type Group = string | undefined | ((request: FastifyRequest) => string | undefined)
 
 /** Does for one request what @fastify/rate-limit does, synchronously where nothing needs a promise. */

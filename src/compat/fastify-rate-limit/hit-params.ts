@@ -95,7 +95,7 @@ export function hitParams(options: RateLimitPluginOptions): HitParams {
   }
 }
 
-/** Merges a route's options over those of the plugin. */
+/** Merges a route's options over the plugin's. */
 export function routeParams(params: HitParams, options: RateLimitOptions, routeInfo: object): HitParams {
   const merged = { ...params, ...options, routeInfo } as HitParams & RateLimitOptions
   if (merged.groupId !== undefined) groupOf(merged.groupId)

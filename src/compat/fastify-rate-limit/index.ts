@@ -32,7 +32,7 @@ const fastifyRateLimit: FastifyPluginCallback<RateLimitPluginOptions> = (fastify
   done()
 }
 
-// What the package fastify-plugin would set: the hooks are those of the app that registers the plugin.
+// What the package fastify-plugin would set: the hooks apply to the app that registers the plugin.
 Object.assign(fastifyRateLimit, {
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'sluice',

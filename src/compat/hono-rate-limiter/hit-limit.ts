@@ -155,7 +155,7 @@ class HitLimiter {
     return sendMessage(c, { ...this.#options, message: body }, contentType)
   }
 
-  /** Sets fields while a handler may still change them. Those of the current form come last: they add up. */
+  /** Sets fields while a handler may still change them. Fields of the current form come last because they add up. */
   #setFields(decision: Decision, c: Context): void {
     if (this.#form === false || c.finalized) return
     const { names, values, length } = this.#renderer.render(decision, Date.now())

@@ -3,7 +3,7 @@ import { SluiceError } from '../../core/errors.ts'
 import type { Hit } from '../../http-door/hit-gate.ts'
 import type { RateLimitVariable } from '../../middleware/hono/options.ts'
 
-/** What the context shows of a hit. Its properties are those of hono-rate-limiter. */
+/** What the context shows of a hit. It has the properties that hono-rate-limiter defines. */
 export class HitVariable implements RateLimitVariable {
   readonly limit: number
   readonly used: number

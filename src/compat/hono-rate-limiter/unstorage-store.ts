@@ -20,8 +20,8 @@ interface Entry {
 }
 
 /**
- * Counts hits in a storage of `unstorage`. Such a storage reads and writes but does not count: here a key's hits of one
- * process wait for each other, so that none is lost; those of two processes may be.
+ * Counts hits in a storage of `unstorage`. Such a storage reads and writes but does not count: here a key's hits in one
+ * process wait for each other, so none is lost; with two processes some may be.
  */
 export class UnstorageStore implements Store {
   readonly prefix: string

@@ -76,7 +76,7 @@ export class SluiceThrottlerGuard extends baseGuard() {
 
   #setHeaders(res: Response, name: string, limit: number, decision: Decision, record: Record): void {
     const suffix = name === 'default' ? '' : `-${name}`
-    // Responses other than HTTP have no fields beyond those that the guard has always set.
+    // Responses other than HTTP have only the fields that the guard has always set.
     const isHttp = typeof res.getHeader === 'function'
     if (isHttp) {
       setFields(res as unknown as NestResponse, this.#renderer.render(decision, Date.now()), decision)

@@ -6,8 +6,9 @@ import { slidingLog } from './sliding-log.ts'
 
 /**
  * Admits while the permits that are held, plus the cost, are at most the limit. A permit is a record that leaves when
- * it is released, or after `windowMs`, so that the permit of a holder that crashed comes back. By time alone it is the
- * sliding log; releasing a record early, and moving one to now when its holder is still at work, is the store's part.
+ * it is released, or after `windowMs`, so that the permit of a holder that crashed becomes available again. By time
+ * alone it is the sliding log; releasing a record early, and moving one to now when its holder is still at work, is the
+ * store's part.
  */
 export function concurrency(permits: HitLog, limit: LimitNumbers, nowMs: number, cost: number, out: Outcome): void {
   slidingLog(permits, limit, nowMs, cost, out)

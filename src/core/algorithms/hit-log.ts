@@ -3,7 +3,7 @@
  * Hits of the same time may share a record; `hits` is how many it stands for.
  */
 export interface HitLog {
-  /** All hits on record, including those that have left the window. */
+  /** All hits on record, including hits that have left the window. */
   readonly totalHits: number
   /** The time of the newest record. Asked only when there is one. */
   readonly newestMs: number

@@ -65,7 +65,7 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   return { status, contentType: 'application/json', body: JSON.stringify({ error }), headers }
 }
 
-/** Tells clients that they did nothing wrong and may retry. */
+/** The reason for a request that was shed: the client did nothing wrong and may retry. */
 export const LOAD_SHED = 'LOAD_SHED'
 
 const PROBLEM_TYPES = 'https://iana.org/assignments/http-problem-types#'

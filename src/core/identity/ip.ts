@@ -51,7 +51,7 @@ function longestZeros(groups: readonly number[]): [start: number, length: number
   return best
 }
 
-/** A block of addresses: those whose first `bits` are the base's. */
+/** A block of addresses: all whose first `bits` equal the base's. */
 export interface Cidr {
   readonly base: IpAddress
   readonly bits: number

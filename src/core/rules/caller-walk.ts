@@ -45,7 +45,7 @@ const NOWHERE = -1
 /**
  * Matches the rest of a descriptor from the first entry on that leads to an account or to a tier. Walks down the
  * pattern and the rules of the caller's tier in parallel. On each level the individual limits of the nearest caller
- * come first, then those of the callers before it, then the tier; where none of them has a limit, the pattern's rules
+ * come first, then the limits of callers before it, then the tier; where none of them has a limit, the pattern's rules
  * apply.
  *
  * At and below `tiered: true` an account and a tier may set anything. Elsewhere they change existing limits: they add
@@ -244,7 +244,7 @@ export function isApart({ limit, unlimited }: Rule): boolean {
   return (limit.max === 0 && !unlimited) || limit.algorithmRecord.holdsPermits
 }
 
-/** Returns the rules of a tier, and those of the pattern that a tier leaves alone. */
+/** Returns the rules of a tier, and the pattern's rules that a tier does not change. */
 function withApart(rules: readonly Rule[], given: readonly Rule[]): readonly Rule[] {
   return given.some(isApart) ? [...rules, ...given.filter(isApart)] : rules
 }

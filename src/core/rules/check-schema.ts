@@ -51,7 +51,7 @@ const MAX_SHOWN = 3
 
 /**
  * Returns the first keys of a file that is about something else: it has neither of the two keys that make a rule file,
- * not even misspelled, but has others. Listing every error in it would not help.
+ * not even with a typo, but has others. Listing every error in it would not help.
  */
 function keysOfAnotherFile(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined

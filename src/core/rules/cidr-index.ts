@@ -119,7 +119,7 @@ function rangesOf(spans: readonly Span[], ofV4: boolean): Ranges {
     ranges.push({ start, block })
   }
   const open: Span[] = []
-  /** Ends the spans that end before an address; what they are in goes on. */
+  /** Ends the spans that end before an address. The spans around them stay open. */
   const close = (before: bigint): void => {
     for (let inner = open.at(-1); inner !== undefined && inner.last < before; inner = open.at(-1)) {
       open.pop()

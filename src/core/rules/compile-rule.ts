@@ -19,7 +19,7 @@ import type { SharedParts } from './shared-parts.ts'
 
 const DAY_MS = 86_400_000
 
-/** Months and years are those of envoyproxy/ratelimit: 30 and 365 days. `calendar` gives the real ones. */
+/** Months and years have 30 and 365 days, as in envoyproxy/ratelimit. `calendar` gives the real ones. */
 export const UNIT_MS: Readonly<Record<Unit, number>> = {
   second: 1_000,
   minute: 60_000,

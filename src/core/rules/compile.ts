@@ -11,7 +11,7 @@ import type { RuleFile, TierRule } from './schema.ts'
 export interface CompileOptions {
   /** Files of the same domain make one set of rules. Default: the second one is an error. */
   readonly mergeDomains?: boolean
-  /** Defaults for limits in domains that have none. Default: those of the language. */
+  /** Defaults for limits in domains that have none. Default: the language's defaults. */
   readonly defaults?: LimitDefaults
 }
 

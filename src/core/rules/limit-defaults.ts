@@ -23,7 +23,7 @@ export interface DefaultsSource {
 }
 
 /**
- * Merges the defaults of all files of a domain over those of the service. Two files may repeat a default but not
+ * Merges the defaults of all files of a domain over the service's defaults. Two files may repeat a default but not
  * contradict each other.
  */
 export function domainDefaults(

@@ -96,7 +96,7 @@ export class LiteralTrie<T> {
     this.#slots[at] = node
   }
 
-  /** Finds the fallbacks, the shallow nodes first: those of a node follow from those of its parent. */
+  /** Finds the fallbacks of shallow nodes first: a node's fallback follows from its parent's. */
   #link(depths: readonly number[]): void {
     const byDepth = depths.map((_, node) => node).sort((a, b) => depths[a] - depths[b])
     for (const node of byDepth) {

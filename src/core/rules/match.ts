@@ -14,9 +14,9 @@ const NO_MATCH: readonly Rule[] = []
 /**
  * Returns the rules that apply to a descriptor. It walks down one level for each entry and never turns back: the exact
  * value first, then the most specific address block, then the first wildcard in file order, then the bare key. A rule
- * applies where its depth is the number of entries; with `evaluate: path` those on the way apply too. The cost grows
- * with the number of entries, not with the number of rules. From the first entry on that leads to an account, or to a
- * tier, a CallerWalk goes on.
+ * applies where its depth is the number of entries; with `evaluate: path` the rules along the way apply too. The cost
+ * grows with the number of entries, not with the number of rules. From the first entry on that leads to an account, or
+ * to a tier, a CallerWalk goes on.
  */
 export function match(
   domain: Domain,

@@ -115,7 +115,7 @@ function isSame(before: Known, { standIns, rules, entries, at }: OwnLevel, from:
   return areEqual(before.standIns, standIns)
 }
 
-/** Compares limits: those of an account may be compiled again for each request. */
+/** Compares limits by value: an account's limits may be compiled again for each request. */
 function areEqual(a: readonly StandIn[], b: readonly StandIn[]): boolean {
   if (a.length !== b.length) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i] && !isEqual(a[i], b[i])) return false

@@ -20,9 +20,9 @@ export interface ReachedInput {
   readonly domain: Domain
   /** By the key of the entry, such as `customer` and `api_key`. */
   readonly callers: ReadonlyMap<string, ReachingCaller>
-  /** The tier that requests name: rules at and below `tiered: true` are reached, too, whoever calls. */
+  /** The tier that requests name: rules at and below `tiered: true` are also reached, for every caller. */
   readonly tier?: string
-  /** The tiers that replace those of the rules. */
+  /** The tiers that replace the rules' tiers. */
   readonly tiersBefore: TierLookup | undefined
   readonly tiersAfter: TierLookup | undefined
   /** What records name below a caller's entry, and rules may not. */
@@ -41,7 +41,7 @@ export interface ReachedRule {
   readonly entries: readonly Entry[]
   /** All values are the caller's or named by a pattern, a tier or a record: this is one counter, and not one of many. */
   readonly isExact: boolean
-  /** The position of the nearest entry that says who is calling, or else of the one that leads to `tiered: true`. */
+  /** The position of the nearest entry that says who is calling, or else of the entry that leads to `tiered: true`. */
   readonly callerAt: number
   /** What applies to such a request. Undefined: no rule of this id. */
   readonly before: SourcedRule | undefined

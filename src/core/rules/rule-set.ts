@@ -40,7 +40,7 @@ export interface Domain {
    */
   readonly secretKeys: ReadonlySet<string>
   readonly version: string | undefined
-  /** The defaults for limits of the domain, for those that are compiled later. */
+  /** The domain's defaults for limits, for limits that are compiled later. */
   readonly defaults: LimitDefaults
 }
 

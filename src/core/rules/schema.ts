@@ -87,7 +87,7 @@ export type TierRule = ObjectValue<typeof TIER_FIELDS>
 
 const TIER_OBJECT: Schema = {
   kind: 'object',
-  doc: 'What a tiered rule is for callers of this tier: its limits, and those of the levels below',
+  doc: 'What a tiered rule is for callers of this tier: its limits, and the limits of the levels below',
   fields: TIER_FIELDS,
 }
 const TIER: RefSchema<TierRule> = { kind: 'ref', name: 'tier', to: () => TIER_OBJECT }

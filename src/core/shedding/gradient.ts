@@ -1,4 +1,4 @@
-/** Those of Gradient2 in Netflix's concurrency-limits, with its defaults. */
+/** The options of Gradient2 in Netflix's concurrency-limits, with its defaults. */
 export interface GradientOptions {
   /** Default: 20. */
   readonly initial?: number

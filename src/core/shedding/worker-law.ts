@@ -10,7 +10,10 @@ export interface WorkerLawOptions {
   readonly afterMs?: number
   /** How long it takes to shed all requests of one priority. At n times the capacity it takes an nth. Default: 5,000. */
   readonly overMs?: number
-  /** How long it takes to let all requests of one priority in again; less when it goes on. Default: twice `overMs`. */
+  /**
+   * How long it takes to let all requests of one priority in again; less when shedding resumes before that. Default:
+   * twice `overMs`.
+   */
   readonly backMs?: number
 }
 
@@ -167,7 +170,7 @@ export class WorkerLaw {
     if (this.#level > 0 || isSure) this.#level = Math.min(ceiling, rounded(this.#level + stepMs / this.#overMs))
   }
 
-  /** Admits requests of one priority again. Those of the next one wait for another full period. */
+  /** Admits requests of one priority again. The next priority waits for another full period. */
   #below(stepMs: number, last: number): void {
     this.#belowMs += stepMs
     if (this.#belowMs <= this.#afterMs) return

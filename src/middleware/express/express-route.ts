@@ -45,8 +45,8 @@ function pathNow(request: ExpressRouted): string {
 }
 
 /**
- * Whether a setting is on in an app and everything below it. A router has separate settings: those of the app do not
- * apply to it.
+ * Whether a setting is on in an app and everything below it. A router has separate settings: the app's do not apply to
+ * it.
  */
 function isEverywhere(app: AppLike, setting: string, option: 'caseSensitive' | 'strict'): boolean {
   for (let each: AppLike | undefined = app; each !== undefined; each = each.parent) {

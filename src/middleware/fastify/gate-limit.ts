@@ -50,7 +50,7 @@ export class GateLimiter {
     this.#handler = handler
   }
 
-  /** Decides about a request, and goes on where it may. */
+  /** Decides about a request, and calls `done` when it is admitted. */
   handle(request: FastifyRequest, reply: FastifyReply, done: Done): void {
     const pass = this.#gate.enter(request)
     if (pass instanceof Promise) pass.then((decided) => this.#act(decided, request, reply, done)).catch(done)

@@ -9,7 +9,7 @@ export interface Refused {
   readonly refusal: Refusal
 }
 
-/** The options for fetch handlers: those of every middleware, and two more. */
+/** The options for fetch handlers: the options of every middleware, and two more. */
 export interface FetchOptions extends GateOptions<Request> {
   /**
    * Returns the address of the connection, from the request and what the runtime passes to handlers in addition. A

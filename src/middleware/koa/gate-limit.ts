@@ -74,7 +74,7 @@ function refuse({ status, contentType, body, headers }: Refusal, ctx: Context): 
   ctx.body = body
 }
 
-/** Goes on after a while, unless the client has left by then. */
+/** Continues after a delay, unless the client has left by then. */
 function delay(ms: number, { res }: Context, next: Next): Promise<unknown> {
   return new Promise((resolve, reject) => {
     holdBack(

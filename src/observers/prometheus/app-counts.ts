@@ -4,7 +4,7 @@ import type { PlannedCharge } from '../../engine/charge.ts'
 import type { Observer } from '../../engine/observer.ts'
 import { OUTCOMES, outcomeOf } from '../../engine/verdict-outcome.ts'
 
-/** The counts of one rule: one per outcome, and those that it admitted without counting. */
+/** The counts of one rule: one per outcome, and one for hits that it admitted without counting. */
 export interface RuleCounts {
   readonly domain: string
   readonly rule: string

@@ -34,7 +34,7 @@ export interface Found {
   readonly former: readonly Slice[]
 }
 
-/** Finds the slices of a group. Those of charges that have become exact come first: others may send them away. */
+/** Finds the slices of a group. Slices of charges that have become exact come first: others may evict them. */
 export function findSlices(charges: readonly Charge[], slices: Slices, refusals: Refusals, nowMs: number): Found {
   let former: Slice[] = NO_SLICES
   for (const charge of slices.size > 0 ? charges : []) {

@@ -12,12 +12,12 @@ function impossibleOf({ limit }: Charge, slice: Slice | undefined, nowMs: number
 }
 
 /**
- * The charges of one request: those that could be decided here, those whose slice lacks budget, and those that the
- * parent decides. If any refuses, what was taken here is given back.
+ * The charges of one request: some decided here, some whose slice lacks budget, and some that the parent decides. If
+ * any refuses, what was taken here is given back.
  */
 export class Group {
   readonly charges: readonly Charge[]
-  /** Positions of the charges whose slice must ask, and of those that the parent decides. */
+  /** Positions of the charges whose slice must ask, and of charges that the parent decides. */
   lacking: number[] = []
   remote: number[] = []
   /** Slices that are no longer used and must report first. */

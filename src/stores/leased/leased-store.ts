@@ -51,13 +51,13 @@ export interface LeasedStoreOptions {
 export interface LeasedStats {
   /** Decisions on groups of charges. */
   readonly decisions: number
-  /** Of those, the ones that waited for the parent. */
+  /** How many of them waited for the parent. */
   readonly asked: number
   /** Refused without asking. */
   readonly refusedHere: number
   /** Requests to the parent about slices, in the background or not. */
   readonly exchanges: number
-  /** Slices that were evicted to make room, and those that another node recalled. */
+  /** Slices that were evicted to make room, and slices that another node recalled. */
   readonly slicesEvicted: number
   readonly recalls: number
   /** Slices kept now, and what they hold in all. */
@@ -281,7 +281,7 @@ export class LeasedStore implements LendingStore {
     return answer instanceof Promise ? answer.then(keep) : keep(answer)
   }
 
-  /** Goes on where the parent refused because of slices that are out. */
+  /** Decides again where the parent refused because of slices that are out. */
   #decideAgain(charges: readonly Charge[], verdicts: readonly Verdict[]): MaybePromise<readonly Verdict[]> {
     const nowMs = this.#clock.nowMs()
     const group = new Group(charges, NOTHING_FOUND, this.#slices, NO_REFUSALS, nowMs)

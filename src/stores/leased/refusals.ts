@@ -85,13 +85,13 @@ export class Refusals {
     if (this.#refusals.size > this.#maxSize) this.#refusals.delete(this.#oldest.next().value as string)
   }
 
-  /** Forgets a refusal, and the one that may be on its way. */
+  /** Forgets a refusal, and one that may be in flight. */
   delete(key: string, nowMs: number): void {
     this.#clearedAtMs[kindOf(key)] = nowMs
     this.#refusals.delete(key)
   }
 
-  /** Forgets all refusals, including those that may still arrive. */
+  /** Forgets all refusals, including refusals that may still arrive. */
   clear(nowMs: number): void {
     this.#allClearedAtMs = nowMs
     this.#refusals.clear()

@@ -8,7 +8,7 @@ export class SliceRefusal {
   #untilMs = Number.NEGATIVE_INFINITY
   /** The smallest cost that was refused. */
   #cost = 0
-  /** What was asked before then may have been refused before the budget came back. */
+  /** An answer to a question asked before then may be a refusal from before the budget was refilled. */
   #clearedAtMs = Number.NEGATIVE_INFINITY
   #retryAtMs = 0
 
@@ -38,7 +38,7 @@ export class SliceRefusal {
     this.#untilMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Forgets a refusal, and the one that may be on its way: there may be budget again. */
+  /** Forgets a refusal, and one that may be in flight: there may be budget again. */
   clear(nowMs: number): void {
     this.#clearedAtMs = nowMs
     this.forget()

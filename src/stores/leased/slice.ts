@@ -245,7 +245,7 @@ export class Slice implements Ordered {
     this.#account.spend(cost)
   }
 
-  /** Forgets a refusal, and the one that may be on its way: there may be budget again. */
+  /** Forgets a refusal, and one that may be in flight: there may be budget again. */
   clear(nowMs: number): void {
     this.#refusal.clear(nowMs)
   }

@@ -5,9 +5,9 @@ import { KeyedHash } from '../../core/hash.ts'
 const WAYS = 2
 
 /**
- * Counts how often keys come within a time, to know who is worth a slice. It is a table of fixed size, 16 bytes a
- * place. A key that finds others in both of its places takes that of the one who came less often. So what it says is
- * too little at times, and never too much: a caller whose place was taken asks the store a few times more.
+ * Counts how often keys come within a time, to find callers worth a slice. It is a table of fixed size, 16 bytes an
+ * entry. A key that finds both of its entries taken replaces the key that came less often. So a count may be too low
+ * but never too high: a caller whose entry was replaced asks the store a few more times.
  */
 export class Visits {
   readonly #hash: KeyedHash

@@ -2,7 +2,7 @@
 export interface Waiter {
   readonly cost: number
   readonly dueAtMs: number
-  /** It goes on to another holder that spends it: here it only needs to be available. */
+  /** Passed on to another holder that spends it: here it only needs to be available. */
   readonly isForOthers: boolean
   /** Part of the request in flight. */
   isAsked: boolean

@@ -13,9 +13,12 @@ const LOOKED_AT = 2
 
 /** Keeps the books of many counters, and closes those without holders. */
 export class SliceBooks {
-  /** The one that was looked at longest ago comes first. */
+  /** In order of the last look, the oldest first. */
   readonly #kept = new Map<string, Kept>()
-  /** Goes on from where it was: a new one would have to pass by all that was moved since the map last grew. */
+  /**
+   * Continues from its last position: a new iterator would walk past every entry that was moved since the map last
+   * grew.
+   */
   #next = this.#kept.entries()
 
   get size(): number {

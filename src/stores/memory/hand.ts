@@ -6,7 +6,7 @@ export const MAX_LOOKED_AT = 64
 /** More than any expiry: standings weigh first. */
 const PER_STANDING = 2 ** 47
 
-/** Circles over the entries, a few at a time, and finds those that can be evicted. */
+/** Circles over the entries, a few at a time, and finds entries that can be evicted. */
 export class Hand {
   readonly #entries: Entries
   #at = 0
@@ -27,9 +27,9 @@ export class Hand {
 
   /**
    * Returns the entry, of the next few under the hand, whose loss matters least: an expired one, else the one that has
-   * used the least of its budget, and of several such the one that is whole again soonest. What is used weighs first,
-   * or else a flood on a long window would buy fresh budgets on a short one. It looks at more only while all it meets
-   * are being refused, and returns NONE when that goes on.
+   * used the least of its budget, and among equals the one that is whole again soonest. Usage weighs first, or else a
+   * flood on a long window would buy fresh budgets on a short one. It looks at more entries only while every one that
+   * it meets is being refused, and returns NONE when that continues.
    */
   placeToVacate(nowMs: number): number {
     let best = NONE

@@ -145,7 +145,7 @@ export class HitPages implements HitLog {
 
   /**
    * Moves the records of some permits to now, and returns how many it found of each; expired ones are not found. Where
-   * it finds any, expired records are removed, and those of a clock that was ahead are moved to now.
+   * it finds any, expired records are removed, and records of a clock that was ahead are moved to now.
    */
   renew(isWanted: (permit: number) => boolean, nowMs: number, windowMs: number): ReadonlyMap<number, number> {
     const found = new Map<number, number>()

@@ -208,7 +208,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     }
   }
 
-  /** Looks at every charge first, and charges those that fit only if the group is not refused. */
+  /** Looks at every charge first, and makes the charges that fit only if the group is not refused. */
   #decideGroup(charges: readonly Charge[], permit: number): Verdict[] {
     const nowMs = this.#clock.nowMs()
     const verdicts = new Array<Verdict>(charges.length)
@@ -450,8 +450,8 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * Frees those of the next two entries under the hand that have expired. Two for each new entry, so the store holds
-   * about twice the keys that are live, however many come and go.
+   * Frees the next two entries under the hand if they have expired. Two for each new entry, so the store holds about
+   * twice the live keys, no matter how many come and go.
    */
   #sweep(nowMs: number): void {
     for (let i = 0; i < 2 && i < this.#entries.size; i++) {
@@ -469,10 +469,10 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   /**
-   * Points the hash at the counter that new keys share while every counter looked at is being refused. Those of one
-   * limit may take many, as long as the rest have enough: the more there are, the fewer keys share one. A key may be
-   * refused because of another; the alternative, deciding without remembering, would give a caller that fills the store
-   * with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
+   * Points the hash at the counter that new keys share while every counter looked at is being refused. The counters of
+   * one limit may take many, as long as the rest have enough: the more there are, the fewer keys share one. A key may
+   * be refused because of another; the alternative, deciding without remembering, would give a caller that fills the
+   * store with refused keys an unlimited budget on the next one. Therefore shared counters are not forgotten either.
    */
   #findShared(limit: Limit): number {
     const own = this.#hash.low

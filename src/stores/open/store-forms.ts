@@ -26,7 +26,7 @@ export const STORE_FORMS: FormsOf<StoreOptions> = {
 /** The form of what keys begin with: of nothing, too. */
 export const PREFIX = STORE_FORMS.secret
 
-/** The forms of what stores of hits have besides. */
+/** The forms of the additional options of stores of hits. */
 export const HIT_STORE_FORMS = {
   ...STORE_FORMS,
   prefix: PREFIX,

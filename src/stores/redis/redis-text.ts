@@ -22,7 +22,7 @@ export class RedisText {
     return String((await askForNote(this.#connection, this.key, ['GET', this.key])) ?? '')
   }
 
-  /** Puts a text in the place of the one that was read, and returns false where that is not there any more. */
+  /** Replaces the text that was read, and returns false if it has changed since. */
   async replace(before: string, after: string): Promise<boolean> {
     const shard = this.#connection.shardOf(this.key)
     const run = { connection: this.#connection, shard, script: REPLACE, keys: [this.key], args: [before, after] }

@@ -31,7 +31,7 @@ const WITHOUT_INDEXING = 0x000f
 const CODED_TEXT = 0x807f
 const PLAIN_TEXT = 0x007f
 
-/** Fields that hardly ever repeat would only push out those that do. */
+/** Fields that hardly ever repeat would only evict fields that do. */
 const RARELY_REPEATED = new Set(['grpc-message', 'grpc-status-details-bin', 'content-length', 'etag'])
 
 /** Returns the room that encoding these fields needs at most. It throws where a character is no byte. */

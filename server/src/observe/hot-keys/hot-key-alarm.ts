@@ -32,7 +32,7 @@ export interface HotKeyFigures {
 
 /** A hot key stays hot until it has fallen to this part of both bounds, so that one near them is reported once. */
 const ENDS_AT = 0.5
-/** Rules whose detections are counted apart; those of all others are counted as `other`. */
+/** Rules whose detections are counted separately; all others are counted as `other`. */
 const MAX_COUNTED = 1_000
 
 /** Notices keys that begin to take an unusual share of a rule's requests: each once, until it has ended. */
@@ -60,7 +60,7 @@ export class HotKeyAlarm {
     }
   }
 
-  /** Returns those of all rules that have any. */
+  /** Returns the figures of all rules that have any. */
   figures({ rules }: HotKeysReport): readonly HotKeyFigures[] {
     const figures = new Map<string, HotKeyFigures>()
     for (const [name, counts] of this.#detected) figures.set(name, { ...counts, exhausted: 0 })

@@ -37,7 +37,7 @@ export function mapTallies(
   return { 1: windowOf(1), 5: windowOf(5), 60: windowOf(60), 1440: windowOf(1_440) }
 }
 
-/** Makes one report of those of several processes or nodes. Lists have no more keys than `length`. */
+/** Merges the reports of several processes or nodes into one. Lists have at most `length` keys. */
 export function mergeReports(reports: readonly HotKeysReport[], length: number): HotKeysReport {
   return atOnce(mergingReports(reports, length))
 }

@@ -77,8 +77,8 @@ export class KeyTally {
   }
 
   /**
-   * Returns the most frequent keys, the most frequent first. Where not all equal ones fit, it has those that came
-   * first: finding others would require sorting them all.
+   * Returns the most frequent keys, the most frequent first. Of equal keys that do not all fit, the first come are
+   * kept: choosing others would require sorting them all.
    */
   list(length: number): TallyList {
     const least = this.#countAt(length)

@@ -23,7 +23,7 @@ export interface HotKeysBounds {
   readonly maxReported: number
 }
 
-/** How many keys slices of the last hour hold, and those of the hours before. */
+/** How many keys the slices of the last hour hold, and of the hours before. */
 export interface SliceSizes {
   readonly closed: number
   readonly hour: number

@@ -67,7 +67,7 @@ export class Refusals implements DoorObserver {
     this.#at = (this.#at + 1) % MAX_REFUSALS
   }
 
-  /** Returns those of some callers, the newest first. */
+  /** Returns the refusals of some callers, the newest first. */
   list(is: (caller: KnownCaller) => boolean): readonly RefusedRequest[] {
     const found: RefusedRequest[] = []
     for (let i = 1; i <= MAX_REFUSALS; i++) {

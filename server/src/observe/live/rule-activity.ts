@@ -96,7 +96,10 @@ type Counts = Readonly<Record<'allowed' | 'refused' | 'shadowRefused', number>>
 
 const SWEEP_MS = 60_000
 
-/** Clears the slots that have passed since the last count. A clock that goes back goes on counting where it was. */
+/**
+ * Clears the slots that have passed since the last count. When the clock moves backwards, counting continues in the
+ * same slot.
+ */
 function forget(rule: Followed, ring: number, slot: number): void {
   const { at, slots } = RINGS[ring]
   const passed = Math.min(slot - rule.last[ring], slots)

@@ -34,8 +34,8 @@ export class FleetMetrics {
   }
 
   /**
-   * Returns what all processes have counted. Gauges are those of `fresh` alone, the reports just received: a process
-   * that does not answer has no valid ones.
+   * Returns what all processes have counted. Gauges come from `fresh` alone, the reports just received: a process that
+   * does not answer has no valid ones.
    */
   merged(fresh: readonly WorkerReport[]): MergedMetrics {
     const alive = new Map(

@@ -51,7 +51,7 @@ function merge(merging: Merging, known: number, other: number): number {
 /** The series of all families, by the names of these. */
 export type MergedMetrics = Map<string, Series>
 
-/** Returns whether a family goes on counting what a process counted that has ended. */
+/** Returns whether a family keeps the counts of a process that has ended. */
 export function isKept({ type, merging }: Family): boolean {
   return merging === 'sum' && type !== 'gauge'
 }

@@ -18,7 +18,7 @@ export function isMetricsReport(report: unknown): report is MetricsReport {
   return typeof report === 'object' && report !== null && 'instance' in report && 'families' in report
 }
 
-/** Collects series. The numbers of a histogram are those of its buckets, each for itself, and the sum. */
+/** Collects series. A histogram has the number of each bucket, not cumulative, and the sum. */
 export class ReportBuilder {
   readonly #families = new Map<string, { labels: string[]; values: number[]; width: number }>()
 

@@ -109,7 +109,7 @@ export class RuleSlots {
     return this.#byRule.get(rule) ?? this.#find(rule, domain)
   }
 
-  /** Lists the rows of rules, those of the rules in force among them. */
+  /** Lists the rows of rules, including the rules in force. */
   counts(): Iterable<Slot> {
     this.#list()
     return this.#counts.list()

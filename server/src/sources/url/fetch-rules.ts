@@ -34,7 +34,7 @@ export interface Validators {
 /** What is at an address; undefined: what was known already. */
 export type RulesAnswer = (Validators & { readonly text: string }) | undefined
 
-/** Asks an address once. It throws a SourceFault: what comes back is whole, or nothing. */
+/** Fetches an address once. Throws a SourceFault; otherwise the result is complete. */
 export async function fetchRules(request: RulesRequest): Promise<RulesAnswer> {
   const deadline = AbortSignal.timeout(request.timeoutMs)
   const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal])

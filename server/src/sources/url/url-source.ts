@@ -25,8 +25,8 @@ export interface UrlSourceOptions extends StartOptions {
 }
 
 /**
- * Delivers the rules at an address, and asks again and again whether they have changed. While the address is away, or
- * says what is wrong, the last good rules stay in force.
+ * Delivers the rules at an address, and polls it for changes. While the address is unreachable, or serves invalid
+ * rules, the last good rules stay in force.
  */
 export class UrlSource implements RemoteSource {
   readonly name: string

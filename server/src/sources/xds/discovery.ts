@@ -11,7 +11,7 @@ export interface XdsNode {
   readonly metadata: Readonly<Record<string, string>>
 }
 
-/** Asks for resources, and reports on those that came: accepts them, or says what is wrong. */
+/** Asks for resources, and reports on the ones received: accepts them, or says what is wrong. */
 export interface DiscoveryRequest {
   readonly node: XdsNode
   /** The version that was accepted last on this stream. */

@@ -73,7 +73,7 @@ export class Batcher<Job, Answer> {
   }
   readonly #take = (waiting: WaitingJob<Job, Answer>): void => this.#wait(waiting)
   #isScheduled = false
-  /** The calls without an answer, including those that have been given up. */
+  /** The calls without an answer, including calls that have been given up. */
   readonly #calls: Flight<Job, Answer>[] = []
   /** For tests: the time that scripts use. */
   readonly #scriptNowMs: (() => number) | undefined
@@ -192,7 +192,7 @@ export class Batcher<Job, Answer> {
     return most
   }
 
-  /** Sends a batch as one call. What its lane does not serve any more goes on as jobs of their partitions. */
+  /** Sends a batch as one call. Jobs that its lane no longer serves continue as jobs of their partitions. */
   #send(lane: Lane<Job, Answer>, batch: readonly WaitingJob<Job, Answer>[]): void {
     if (lane.node === undefined) {
       this.#call(lane, batch)
@@ -419,8 +419,8 @@ export class Batcher<Job, Answer> {
 }
 
 /**
- * Refuses the jobs of a call. The next of the lane waits for the end of its turn: who asks again and again, and is
- * refused at once each time, would keep the process from everything else, from connecting again too.
+ * Refuses the jobs of a call. The next job of the lane waits for the end of its turn: a caller that retries in a loop,
+ * and is refused immediately each time, would keep the process from all other work, including reconnecting.
  */
 function turnAway<Job, Answer>(
   lane: Lane<Job, Answer>,

@@ -12,7 +12,7 @@ export function clientOptions(address: RedisAddress, node: HostPort | undefined)
   return { at, tls, certificates, username, password, database, ...(keepAlive !== undefined && { keepAlive }) }
 }
 
-/** Grows from 50 ms to a second, with jitter, so that nodes do not come back in step. */
+/** Grows from 50 ms to a second, with jitter, so that nodes do not reconnect in step. */
 export function retryDelayMs(attempt: number): number {
   const delayMs = Math.min(FIRST_RETRY_MS * 2 ** attempt, MAX_RETRY_MS)
   return delayMs / 2 + (Math.random() * delayMs) / 2

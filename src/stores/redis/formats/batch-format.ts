@@ -31,7 +31,7 @@ export interface LoneFormat<Job, Answer> {
 
 /**
  * How jobs of several partitions travel together, in a section for each partition. The reply begins with a byte for
- * each section (1 done, 0 left alone), and goes on as that of a batch of all jobs that were done.
+ * each section (1 done, 0 left alone), and continues as the reply to a batch of all jobs that were done.
  */
 export interface NodeFormat<Job> {
   readonly script: Script

@@ -89,7 +89,7 @@ class Packer {
   readonly limits: string[] = []
   readonly packed: Buffer
   readonly #keyNumbers = new Map<string, number>()
-  /** The numbers of heads, by those of their counters. No counter has the name of a head. */
+  /** The numbers of heads, by the numbers of their counters. No counter has the name of a head. */
   readonly #headNumbers: number[] = []
   readonly #limitNumbers = new Map<Limit, number>()
   readonly #limitTexts: LimitTexts

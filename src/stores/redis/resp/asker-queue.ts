@@ -22,7 +22,7 @@ export class AskerQueue {
     this.#size++
   }
 
-  /** Takes out the one who has waited longest. */
+  /** Removes the asker that has waited longest. */
   next(): Asker | undefined {
     if (this.#size === 0) return undefined
     const asker = this.#ring[this.#head]

@@ -81,7 +81,7 @@ export class ReplyReader {
     }
   }
 
-  /** Returns where the line ends, and goes on behind it; -1 when its end has not come. */
+  /** Returns where the line ends, and moves past it; -1 if its end has not arrived. */
   #lineEnd(): number {
     const bytes = this.#bytes
     for (let i = this.#at; i + 1 < bytes.length; i++) {

@@ -28,9 +28,9 @@ local function lent_at(position, flags, k)
   return out
 end
 
--- beside: the code and the numbers of a cost as if what is lent were spent.
+-- with_lent: the code and the numbers of a cost as if what is lent were spent.
 local LENT = 3
-local function beside(lent, k, L, cost, code, remaining, reset, wait)
+local function with_lent(lent, k, L, cost, code, remaining, reset, wait)
   if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
   if cost + lent > L.capacity then return LENT, 0, reset, 1 end
   local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
@@ -38,7 +38,7 @@ local function beside(lent, k, L, cost, code, remaining, reset, wait)
   return 0, left, whole_reset, 0
 end
 
--- debit: makes a late charge. The limit for those is the same, but goes on counting, up to twice its capacity.
+-- debit: makes a late charge. The limit is the same, but counts further, up to twice its capacity.
 local function debit(k, L, cost)
   local forced = L.debit
   if not forced then
@@ -77,7 +77,7 @@ local function decide_one(k, L, cost, flags, position)
   end
   local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
   local lent = lent_at(position, flags, k)
-  if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
+  if lent > 0 then code, remaining, reset, wait = with_lent(lent, k, L, cost, code, remaining, reset, wait) end
   if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
   reply[replies] = pack('<BI4dd', code, remaining, reset, wait)
 end
@@ -106,7 +106,7 @@ local function decide_group(count, position)
       named[k], fitted[k] = group, 0
     end
     local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
-    if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
+    if lent > 0 then code, remaining, reset, wait = with_lent(lent, k, L, asked, code, remaining, reset, wait) end
     if permit then is_simple = false end
     if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
     local charge = charges[i]

@@ -113,8 +113,8 @@ end
 -- A time that was handed in (by a test) does not pass as the server's does, so keys must not expire by the server's.
 local grace
 
--- The counters, by their number in KEYS. All are read in one call, taken apart when first needed, and written once at the
--- end: numbers in at, first, second; logs in records and hits. expires is set for those that changed.
+-- The counters, by their number in KEYS. All are read in one call, taken apart when first needed, and written once at
+-- the end: numbers in at, first, second; logs in records and hits. expires is set for counters that changed.
 local raws, owner, at, first, second, records, hits, expires = {}, {}, {}, {}, {}, {}, {}, {}
 -- When a window that has hits expires, as it is stored.
 local stored_until = {}
@@ -132,8 +132,8 @@ local function read_clock()
 end
 
 -- read_time: the time of a call, which a test may pass.
-local function read_time(told)
-  if told == '' then read_clock() else now, grace = tonumber(told), 600000 end
+local function read_time(given)
+  if given == '' then read_clock() else now, grace = tonumber(given), 600000 end
 end
 
 -- begin: a call about a number of counters. Making tables is a large part of what a small call costs, so it reuses
@@ -144,8 +144,8 @@ local size = 0
 -- How long counters live, as texts, by when they expire: formatting a number is a large part of what a write costs, and
 -- the counters of one window expire together.
 local ttls
-local function begin(count, told)
-  read_time(told)
+local function begin(count, given)
+  read_time(given)
   local is_fresh = count > SMALL or size > SMALL
   if is_fresh then
     raws, owner, at, first, second, records, hits, expires, stored_until, found = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
@@ -258,8 +258,8 @@ local function write(L, key, raw, expires_at, stored)
   call('PSETEX', key, ttl, raw)
 end
 
-local function spell_numbers(L, start, one, two)
-  if L.is_numbered then return spell_window(start, one, two, L) end
+local function format_numbers(L, start, one, two)
+  if L.is_numbered then return format_window(start, one, two, L) end
   return pack(L.format, start, one, two)
 end
 
@@ -279,7 +279,7 @@ local function write_all(from, to)
       elseif L.is_log then
         write(L, KEYS[k], pack('<I4', hits[k]) .. records[k], expires_at)
       elseif L.is_numbered or not may_overwrite or stored_until[k] ~= expires_at then
-        write(L, KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+        write(L, KEYS[k], format_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
       else
         overwrite(KEYS[k], pack(L.format, at[k], first[k], second[k]))
       end

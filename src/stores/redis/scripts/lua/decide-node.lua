@@ -8,7 +8,7 @@
 -- ARGV[…]  the time, how many limits follow, the limits, and the groups, packed: all as in decide
 -- ARGV[n]  the sections, packed: u16 keys, u16 groups
 --
--- Reply    a byte for each section: 1 decided, 0 left alone; and the verdicts of those that were decided, as in decide
+-- Reply    a byte for each section: 1 decided, 0 left alone; and the verdicts of the decided sections, as in decide
 
 --- @include "libraries"
 local function define()

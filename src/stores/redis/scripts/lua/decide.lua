@@ -2,16 +2,18 @@
 -- charged; when one does not, none is. Groups are taken in order, and a counter is read and written once, however many
 -- charges of the batch name it.
 --
--- A call has one of two forms. The plain one is for one group that names each counter once, and of which every charge asks for a
--- cost: no logs, no permits, no late charges, and nothing that may be lent, but for a lone charge.
+-- A call has one of two forms. The plain one is for one group that names each counter once, and of which every charge
+-- asks for a cost: no logs, no permits, no late charges, and nothing that may be lent, but for a lone charge.
 --
 -- KEYS[i]  a counter; of a lone charge whose counter may be lent also the head of its book
--- ARGV[1]  the limits of the counters, a line each; before it ~ for a shadow rule, & for one in quota mode, + for a lone one that may be
+-- ARGV[1]  the limits of the counters, a line each; before it ~ for a shadow rule, & for one in quota mode, + for a
+-- lone one that may be
 --          lent. Each line is a text as below
 -- ARGV[2]  the cost, or the costs in order; 1 if there is none
 -- ARGV[3]  the time in ms; there is none for the server's own
 --
--- Reply    of one counter that allows at once, when it is less than 2^53: resetAfterMs * (capacity + 1) + remaining. Otherwise as below
+-- Reply    of one counter that allows immediately, when it is less than 2^53: resetAfterMs * (capacity + 1) +
+-- remaining. Otherwise as below
 --
 -- The other form has everything else.
 --
@@ -22,7 +24,7 @@
 -- ARGV[n]  the groups, packed: u16 charges, and for each charge
 --            u16 key (from 1), u16 limit (from 1), double cost, u8 flags, 8 bytes id of the permits
 --          flags: 1 enforce, 2 quota, 4 keep (else look only), 8 the id is one, 16 a late charge, which is made
---          whether it fits or not, into a debt of one budget at the most, 32 slices of the counter may be lent: what is
+--          whether it fits or not, into a debt of at most one budget, 32 slices of the counter may be lent: what is
 --          out counts as spent, and the id begins with a u16, the key of the head of its book; 64 that key is the next
 --          after the counter's
 --

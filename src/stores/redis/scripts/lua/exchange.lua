@@ -156,11 +156,11 @@ local function exchange(position, holder)
     reply_with(k, L, B, 1, known_held, others, cost)
     return
   end
-  local told = spent - (known_spent or confirmed)
-  if told > 0 then charge(k, L, told, now) end
+  local reported = spent - (known_spent or confirmed)
+  if reported > 0 then charge(k, L, reported, now) end
   B.out = math.max(B.out - (known_held or 0), 0)
   local free = math.max(0, look(k, L, 0) - B.out)
-  kept = math.min(kept, known and math.max(0, known_held - told) or free)
+  kept = math.min(kept, known and math.max(0, known_held - reported) or free)
   local held = kept + granted(need, ahead, kept, free - kept, others)
   local ends = now + 2 * lease
   B.out = B.out + held

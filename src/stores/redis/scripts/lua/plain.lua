@@ -49,7 +49,7 @@ local function decide_lone(plan, keys, args, known)
     if expires_at <= now then
       if raw then call('DEL', key) end
     elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
-      write(L, key, spell_numbers(L, a, b, c), expires_at, stored)
+      write(L, key, format_numbers(L, a, b, c), expires_at, stored)
     end
   end
   if code == 0 and wait == 0 then
@@ -121,7 +121,7 @@ local function decide_few(plan, keys, args)
       if expires_at <= now then
         states[i] = ''
       elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
-        states[i], ends[i], stored_ends[i] = spell_numbers(L, a, b, c), expires_at, stored_end
+        states[i], ends[i], stored_ends[i] = format_numbers(L, a, b, c), expires_at, stored_end
       end
     end
     if code ~= 0 then

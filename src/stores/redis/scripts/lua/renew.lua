@@ -4,7 +4,8 @@
 -- ARGV[1]  the time in ms; empty for the server's own
 -- ARGV[2]  how many limits follow
 -- ARGV[…]  each limit as one text, as for decide
--- ARGV[n]  the permits, packed, those of a counter one after the other and each once: u16 key (from 1), u16 limit (from 1), u16
+-- ARGV[n]  the permits, packed, permits of a counter one after the other and each once: u16 key (from 1), u16 limit
+-- (from 1), u16
 --          places that are taken again where their time is over, 8 bytes id
 --
 -- Reply    a byte for each, in order: 0 held, 1 taken again, 2 taken again without room, 3 lost
@@ -32,8 +33,9 @@ local function run_of(position, k)
   return position, wanted, by_id
 end
 
--- others_of: the records that stay as they are. Those of wanted permits are counted. The records of one permit stand together, and those that
--- are renewed first are mostly the oldest, which come first: when all are found, the rest is not looked at.
+-- others_of: the records that stay as they are. Records of wanted permits are counted. The records of one permit stand
+-- together, and the permits renewed first are mostly the oldest, which come first: when all are found, the rest is not
+-- looked at.
 local function others_of(all, start, wanted, by_id)
   local kept, run, missing = {}, start, #wanted
   for position = start, #all, RECORD do

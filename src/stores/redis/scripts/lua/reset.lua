@@ -13,9 +13,9 @@ local gone = 0
 for i = 1, #KEYS, 3 do
   if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then gone = gone + 1 end
 end
-local told = 1
+local published = 1
 for i = 2, #ARGV do
   local sent = redis.pcall('PUBLISH', ARGV[1], ARGV[i])
-  if type(sent) == 'table' and sent.err then told = 0 end
+  if type(sent) == 'table' and sent.err then published = 0 end
 end
-return { gone, told }
+return { gone, published }

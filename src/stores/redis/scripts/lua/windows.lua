@@ -170,7 +170,7 @@ local function width_of(count)
   return 10
 end
 
-local function spell_window(start, first, second, L)
+local function format_window(start, first, second, L)
   if L.run ~= sliding_window then return string.format(ONE[width_of(first)], start, first) end
   local number = start / L.window
   if number ~= math.floor(number) then number = -start end
