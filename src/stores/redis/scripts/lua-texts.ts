@@ -86,7 +86,7 @@ if not out or next_end <= now or now < touched then return math.huge end
 return out
 end
 local LENT = 3
-local function beside(lent, k, L, cost, code, remaining, reset, wait)
+local function with_lent(lent, k, L, cost, code, remaining, reset, wait)
 if code ~= 0 and lent < math.huge then return code, math.max(remaining - lent, 0), reset, wait end
 if cost + lent > L.capacity then return LENT, 0, reset, 1 end
 local together, left, whole_reset, until_free = evaluate(k, L, now, cost + lent, nil)
@@ -126,7 +126,7 @@ return
 end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, cost, permit_at(position, flags))
 local lent = lent_at(position, flags, k)
-if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, cost, code, remaining, reset, wait) end
+if lent > 0 then code, remaining, reset, wait = with_lent(lent, k, L, cost, code, remaining, reset, wait) end
 if flags % 8 >= 4 and code ~= LENT and is_kept(k, L, code, expires_at, a, b, c) then keep(k, L, expires_at, a, b, c) end
 reply[replies] = pack('<BI4dd', code, remaining, reset, wait)
 end
@@ -149,7 +149,7 @@ else
 named[k], fitted[k] = group, 0
 end
 local code, remaining, reset, wait, expires_at, a, b, c = evaluate(k, L, now, asked, nil)
-if lent > 0 then code, remaining, reset, wait = beside(lent, k, L, asked, code, remaining, reset, wait) end
+if lent > 0 then code, remaining, reset, wait = with_lent(lent, k, L, asked, code, remaining, reset, wait) end
 if permit then is_simple = false end
 if flags % 32 >= 16 then code = 0 elseif code == 0 then fitted[k] = asked end
 local charge = charges[i]
@@ -361,14 +361,14 @@ if text ~= second_text then second_text, second_ms = text, text * 1000 end
 local ms = second_ms + time[2] / 1000
 now, grace = ms - ms % 1, 0
 end
-local function read_time(told)
-if told == '' then read_clock() else now, grace = tonumber(told), 600000 end
+local function read_time(given)
+if given == '' then read_clock() else now, grace = tonumber(given), 600000 end
 end
 local SMALL = 16
 local size = 0
 local ttls
-local function begin(count, told)
-read_time(told)
+local function begin(count, given)
+read_time(given)
 local is_fresh = count > SMALL or size > SMALL
 if is_fresh then
 raws, owner, at, first, second, records, hits, expires, stored_until, found = {}, {}, {}, {}, {}, {}, {}, {}, {}, {}
@@ -459,8 +459,8 @@ if ttls then ttls[expires_at] = ttl end
 end
 call('PSETEX', key, ttl, raw)
 end
-local function spell_numbers(L, start, one, two)
-if L.is_numbered then return spell_window(start, one, two, L) end
+local function format_numbers(L, start, one, two)
+if L.is_numbered then return format_window(start, one, two, L) end
 return pack(L.format, start, one, two)
 end
 local function write_all(from, to)
@@ -478,7 +478,7 @@ call('DEL', KEYS[k])
 elseif L.is_log then
 write(L, KEYS[k], pack('<I4', hits[k]) .. records[k], expires_at)
 elseif L.is_numbered or not may_overwrite or stored_until[k] ~= expires_at then
-write(L, KEYS[k], spell_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
+write(L, KEYS[k], format_numbers(L, at[k], first[k], second[k]), expires_at, stored_until[k])
 else
 overwrite(KEYS[k], pack(L.format, at[k], first[k], second[k]))
 end
@@ -676,11 +676,11 @@ if known and sequence <= known_sequence then
 reply_with(k, L, B, 1, known_held, others, cost)
 return
 end
-local told = spent - (known_spent or confirmed)
-if told > 0 then charge(k, L, told, now) end
+local reported = spent - (known_spent or confirmed)
+if reported > 0 then charge(k, L, reported, now) end
 B.out = math.max(B.out - (known_held or 0), 0)
 local free = math.max(0, look(k, L, 0) - B.out)
-kept = math.min(kept, known and math.max(0, known_held - told) or free)
+kept = math.min(kept, known and math.max(0, known_held - reported) or free)
 local held = kept + granted(need, ahead, kept, free - kept, others)
 local ends = now + 2 * lease
 B.out = B.out + held
@@ -879,7 +879,7 @@ if cost ~= 0 then
 if expires_at <= now then
 if raw then call('DEL', key) end
 elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
-write(L, key, spell_numbers(L, a, b, c), expires_at, stored)
+write(L, key, format_numbers(L, a, b, c), expires_at, stored)
 end
 end
 if code == 0 and wait == 0 then
@@ -944,7 +944,7 @@ if cost ~= 0 then
 if expires_at <= now then
 states[i] = ''
 elseif code == 0 or L.count_denied or a ~= start or b ~= one or c ~= two then
-states[i], ends[i], stored_ends[i] = spell_numbers(L, a, b, c), expires_at, stored_end
+states[i], ends[i], stored_ends[i] = format_numbers(L, a, b, c), expires_at, stored_end
 end
 end
 if code ~= 0 then
@@ -1168,12 +1168,12 @@ return 1`,
 for i = 1, #KEYS, 3 do
 if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then gone = gone + 1 end
 end
-local told = 1
+local published = 1
 for i = 2, #ARGV do
 local sent = redis.pcall('PUBLISH', ARGV[1], ARGV[i])
-if type(sent) == 'table' and sent.err then told = 0 end
+if type(sent) == 'table' and sent.err then published = 0 end
 end
-return { gone, told }`,
+return { gone, published }`,
   throttle: `local key = KEYS[1]
 local now = tonumber(ARGV[1])
 local grace = 600000
@@ -1380,7 +1380,7 @@ if count < 100000 then return 5 end
 if count < 1000000 then return 6 end
 return 10
 end
-local function spell_window(start, first, second, L)
+local function format_window(start, first, second, L)
 if L.run ~= sliding_window then return string.format(ONE[width_of(first)], start, first) end
 local number = start / L.window
 if number ~= math.floor(number) then number = -start end
