@@ -54,7 +54,7 @@ if (process.argv.includes('--draw')) {
 }
 process.exit()
 
-/** drawn shows for each client how long it took, and how many of its requests were refused. */
+/** Shows for each client how long it took, and how many of its requests were refused. */
 function drawn() {
   const rowHeight = 34
   const [left, width] = [190, 420]

@@ -5,7 +5,7 @@
 const BELOW = 0.02
 const ABOVE = 0.1
 
-/** DueRefusals tells which share of decisions is due to be refused, where `fits` of them fit into each second. */
+/** Tells which share of decisions is due to be refused, where `fits` of them fit into each second. */
 export class DueRefusals {
   #fits
   #nowMs
@@ -16,18 +16,18 @@ export class DueRefusals {
     this.#nowMs = nowMs
   }
 
-  /** add counts a decision now. */
+  /** Counts a decision now. */
   add() {
     const second = Math.floor(this.#nowMs() / 1000)
     this.#bySecond.set(second, (this.#bySecond.get(second) ?? 0) + 1)
   }
 
-  /** clear forgets what came before. */
+  /** Forgets what came before. */
   clear() {
     this.#bySecond.clear()
   }
 
-  /** judge compares the share that was refused with the one that is due: second by second, because traffic may stall. */
+  /** Compares the share that was refused with the one that is due: second by second, because traffic may stall. */
   judge(refused) {
     const counts = [...this.#bySecond.values()]
     const all = counts.reduce((sum, each) => sum + each, 0)

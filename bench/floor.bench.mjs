@@ -21,7 +21,7 @@ const us = (value) => `${value.toFixed(2)} µs`
 const times = (value) => `${value.toFixed(2)} ×`
 const verdict = (isMet) => (isMet ? 'met' : 'missed')
 
-/** askerOn returns a function that sends bytes, and resolves when so many replies have come. An error of Redis rejects. */
+/** Returns a function that sends bytes, and resolves when so many replies have come. An error of Redis rejects. */
 async function askerOn(redis) {
   let missing = 0
   let [answered, failed] = [() => {}, () => {}]
@@ -42,7 +42,7 @@ async function askerOn(redis) {
     })
 }
 
-/** takeTurns returns the processor time of Redis for a decision, in µs, of each turn of each contestant. */
+/** Returns the processor time of Redis for a decision, in µs, of each turn of each contestant. */
 async function takeTurns(redis, contestants) {
   const ask = await askerOn(redis)
   const connection = await redis.connect()
@@ -69,7 +69,7 @@ async function takeTurns(redis, contestants) {
   return { results, sent }
 }
 
-/** check compares what was decided with what the windows have counted. */
+/** Compares what was decided with what the windows have counted. */
 async function check(redis, contestants, sent) {
   const expected = contestants.reduce((sum, { counts, decisions }, i) => sum + counts.length * decisions * sent[i], 0)
   const limits = new Map(contestants.flatMap(({ counts }) => counts.map((limit) => [limit.shape, limit])))

@@ -57,7 +57,7 @@ async function startProxy(kind, limit = FAR_LIMIT) {
   return { port, cpuUs, stop: () => child.kill() }
 }
 
-/** checkLimiter throws where a proxy does not refuse what is above a limit, or refuses what is below. */
+/** Throws where a proxy does not refuse what is above a limit, or refuses what is below. */
 async function checkLimiter(kind) {
   const proxy = await startProxy(kind, LOW_LIMIT)
   try {
@@ -71,7 +71,10 @@ async function checkLimiter(kind) {
   }
 }
 
-/** warmed starts a proxy that has answered many requests: it runs for days, and what its compiler does at first is no part of one. */
+/**
+ * Starts a proxy that has answered many requests: it runs for days, and what its compiler does at first is no part of
+ * one.
+ */
 async function warmed(kind) {
   const proxy = await startProxy(kind)
   await load(proxy.port, CONNECTIONS, WARM_UP * REQUESTS, BODY_BYTES)

@@ -60,7 +60,7 @@ async function measure(task) {
   return JSON.parse(stdout)
 }
 
-/** measureAll gives every contestant its turn before one gets its next, so that a noisy moment hits all alike. */
+/** Gives every contestant its turn before one gets its next, so that a noisy moment hits all alike. */
 async function measureAll(task) {
   const runs = NAMES.map(() => [])
   for (let round = 0; round < size.rounds; round++) {
@@ -92,7 +92,7 @@ function loadTable(all, shapes, withClient) {
 const failuresLine = (all) =>
   `calls that failed: ${NAMES.map((name, i) => `${name} ${all[i].reduce((sum, { failures }) => sum + failures, 0)}`).join(', ')}`
 
-/** ratiosOf compares rates and, because a slow client or a busy machine does not spoil it, the CPU time for a call. */
+/** Compares rates and, because a slow client or a busy machine does not spoil it, the CPU time for a call. */
 const ratiosOf = (all, shapes, what) =>
   NAMES.slice(1).flatMap((name, i) =>
     shapes.flatMap(([connections]) => {
@@ -171,7 +171,7 @@ async function reportMemory() {
   )
 }
 
-/** mostConnections is how many sockets a process may open, less those that it needs for itself. */
+/** How many sockets a process may open, less those that it needs for itself. */
 function mostConnections() {
   const limit = execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim()
   return limit === 'unlimited' ? size.connections : Number(limit) - 200

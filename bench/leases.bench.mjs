@@ -35,7 +35,7 @@ async function measure(task) {
   return JSON.parse(stdout)
 }
 
-/** faultsOf says what is wrong with a run, if anything is. */
+/** Says what is wrong with a run, if anything is. */
 function faultsOf({ failures, wrong, over, stillLent }) {
   const faults = Object.entries(failures).map(([reason, times]) => `${times} decisions failed: ${reason}`)
   if (wrong > 0) faults.push(`${wrong} counters in Redis have not what was admitted`)

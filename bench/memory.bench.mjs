@@ -24,8 +24,8 @@ async function measure(task) {
 }
 
 /**
- * measureAll runs every task several times, each in a process of its own, and returns the results of each. All tasks get
- * their turn before one gets its next, in turning order, so that a noisy moment of the machine hits all alike.
+ * Runs every task several times, each in a process of its own, and returns the results of each. All tasks get their
+ * turn before one gets its next, in turning order, so that a noisy moment of the machine hits all alike.
  */
 async function measureAll(tasks, repetitions = REPETITIONS) {
   const results = tasks.map(() => [])
@@ -61,7 +61,7 @@ async function reportDecisions(keys, workload) {
   say(...ratioLines(coldTitle, names, coldRates))
 }
 
-/** checkShare makes sure that the workload was what it is called. */
+/** Makes sure that the workload was what it is called. */
 function checkShare(name, workload, share) {
   const expected = workload === 'half' ? 0.5 : 0
   if (Math.abs(share - expected) > 0.005) throw new Error(`${name} refused ${share} of "${workloads[workload]}"`)

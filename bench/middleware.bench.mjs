@@ -29,7 +29,7 @@ const PACKAGES = [
 
 const server = fileURLToPath(new URL('./middleware/server.mjs', import.meta.url))
 
-/** measure serves one contestant and asks it as often as it answers. */
+/** Serves one contestant and asks it as often as it answers. */
 async function measure(task) {
   if (task.redis !== undefined) await redis.call('FLUSHALL')
   const child = fork(server, [JSON.stringify(task)])

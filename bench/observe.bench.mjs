@@ -46,7 +46,7 @@ const SERVICES = [
   { name: 'both', flags: ['--metrics', 'on', '--hot-keys', 'on'] },
 ]
 
-/** openOne starts a service and the connections to it. */
+/** Starts a service and the connections to it. */
 async function openOne({ flags }) {
   const server = await startService({ rules, workers: 1, more: flags })
   pinServer(server.child.pid)
@@ -54,7 +54,7 @@ async function openOne({ flags }) {
   return { server, load: await Load.open(server.port, CONNECTIONS, traffic) }
 }
 
-/** round is the processor time of a decision, in µs. */
+/** The processor time of a decision, in µs. */
 async function round({ server, load }) {
   return load.closed(IN_FLIGHT / CONNECTIONS, async () => {
     await pause(ms / 5)
@@ -64,7 +64,7 @@ async function round({ server, load }) {
   })
 }
 
-/** groupOf runs the services side by side. They take turns, and in each round another one is first. */
+/** Runs the services side by side. They take turns, and in each round another one is first. */
 async function groupOf() {
   const all = []
   for (const service of SERVICES) all.push(await openOne(service))
@@ -113,7 +113,7 @@ async function measureDecisions() {
   return rows[0].us
 }
 
-/** verdictsOf holds each cost to the budget, unless two services that do the same differ by more than it. */
+/** Holds each cost to the budget, unless two services that do the same differ by more than it. */
 function verdictsOf([, again, ...rows]) {
   const spread = quantile(again.costs, 0.75) - quantile(again.costs, 0.25)
   // How far medians of so many rounds are off by chance, or were.
@@ -125,7 +125,7 @@ function verdictsOf([, again, ...rows]) {
   })
 }
 
-/** measureObservers is what counting a decision takes by itself: in this process, without a network, and so with less noise. */
+/** What counting a decision takes by itself: in this process, without a network, and so with less noise. */
 function measureObservers(decisionUs) {
   const rules = compileObjects([JSON.parse(rulesOf('exact'))])
   const limiter = new Limiter(() => rules, new MemoryStore())
@@ -143,7 +143,7 @@ function measureObservers(decisionUs) {
   say('Counting a decision by itself', '', table(['', 'processor time', 'of a decision over gRPC'], rows))
 }
 
-/** cpuOf is the processor time of a call, in µs. */
+/** The processor time of a call, in µs. */
 function cpuOf(call) {
   const before = process.cpuUsage()
   for (let i = 0; i < COUNTED; i++) call()

@@ -37,7 +37,7 @@ const LOAD = [
   { seconds: CALM, perSecond: CAPACITY / 2 },
 ]
 
-/** startGateway runs `sluice gateway` as an operator does, and returns its port. */
+/** Runs `sluice gateway` as an operator does, and returns its port. */
 async function startGateway(routes) {
   const main = here('../server/bin/sluice.mjs')
   const args = [main, 'gateway', '--routes', routes, '--host', '127.0.0.1', '--port', '0', '--admin-port', '0']
@@ -68,7 +68,7 @@ async function measure(isAdaptive) {
   return { mostLateMs, ...judge(records, PHASES) }
 }
 
-/** measured is the first run whose load was what was asked for. Where there is none, it is the last, and no figure. */
+/** The first run whose load was what was asked for. Where there is none, it is the last, and no figure. */
 async function measured(isAdaptive) {
   for (let tries = 1; ; tries++) {
     const run = await measure(isAdaptive)

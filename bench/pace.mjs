@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 export const LONGEST_SLEEP_MS = 0.05
 
 const cell = new Int32Array(new SharedArrayBuffer(4))
-/** sleep blocks the process, and returns for how long. */
+/** Blocks the process, and returns for how long. */
 function sleep(ms) {
   const startAt = performance.now()
   Atomics.wait(cell, 0, 0, ms)
@@ -15,10 +15,10 @@ function sleep(ms) {
 }
 
 /**
- * paced begins `total` things on a fixed schedule, whether or not those before have ended. `begin(n, dueAt)` returns false
- * when there is no room: the thing waits, and that counts. `flush` follows what was begun together; `slept` is told of every sleep. It resolves with how late
- * each one was begun, in ms and sorted: that much of a measured time is the client's own. A client that has a core of its own
- * need not sleep.
+ * Begins `total` things on a fixed schedule, whether or not those before have ended. `begin(n, dueAt)` returns false
+ * when there is no room: the thing waits, and that counts. `flush` follows what was begun together; `slept` is told of
+ * every sleep. It resolves with how late each one was begun, in ms and sorted: that much of a measured time is the
+ * client's own. A client that has a core of its own need not sleep.
  */
 export async function paced(perSecond, total, { begin, flush = () => {}, slept = () => {}, isSleeping = true }) {
   const late = new Float64Array(total)
@@ -39,6 +39,6 @@ export async function paced(perSecond, total, { begin, flush = () => {}, slept =
   return late.sort()
 }
 
-/** quantile returns the value below which that share of sorted values lies. */
+/** Returns the value below which that share of sorted values lies. */
 export const quantile = (sorted, share) =>
   sorted.length === 0 ? Number.NaN : sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]

@@ -34,7 +34,7 @@ async function importMs(name) {
   return Number(stdout)
 }
 
-/** importTimes imports each in fresh processes, by turns, so that a noisy moment of the machine hits all alike. */
+/** Imports each in fresh processes, by turns, so that a noisy moment of the machine hits all alike. */
 async function importTimes(names) {
   const times = names.map(() => [])
   for (let round = 0; round < Number(rounds); round++) {
@@ -73,7 +73,7 @@ const sizeOf = (dir) =>
 
 const manifestOf = (dir) => JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
 
-/** installedWith returns all that is installed with a package: its dependencies, and theirs. */
+/** Returns all that is installed with a package: its dependencies, and theirs. */
 function installedWith(dir, found = new Map()) {
   for (const name of Object.keys(manifestOf(dir).dependencies ?? {})) {
     const path = join(root, 'node_modules', name)
@@ -113,7 +113,7 @@ async function reportInstalled() {
 
 // --- minified size ---
 
-/** minified bundles an app that takes some names of an entry, and returns the bytes that load at once, and all. */
+/** Bundles an app that takes some names of an entry, and returns the bytes that load at once, and all. */
 async function minified(entry, names) {
   const code = `export ${names} from '${entry}'`
   const app = {

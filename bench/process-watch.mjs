@@ -3,9 +3,9 @@ import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:pe
 const RESOLUTION_MS = 5
 
 /**
- * ProcessWatch tells what a process did: pauses of the garbage collector, how late its event loop was, which share of the
- * time it had nothing to do, and its processor time. The delay is sampled by a timer every 5 ms: what falls between two
- * samples is not seen.
+ * Tells what a process did: pauses of the garbage collector, how late its event loop was, which share of the time it
+ * had nothing to do, and its processor time. The delay is sampled by a timer every 5 ms: what falls between two samples
+ * is not seen.
  */
 export class ProcessWatch {
   #pauses = []
@@ -20,7 +20,7 @@ export class ProcessWatch {
     this.#delay.enable()
   }
 
-  /** take returns what happened since the last time. */
+  /** Returns what happened since the last time. */
   take() {
     const pauses = [...this.#pauses, ...this.#observer.takeRecords()].map(({ duration }) => duration)
     const { user, system } = process.cpuUsage(this.#usage)

@@ -9,9 +9,9 @@ const AT_ONCE = 500
 const PATIENT = { onStoreFailure: 'closed', localShare: 1, timeoutMs: TIMEOUT_MS }
 
 /**
- * chargedIn adds up what the counters of these limits have been charged on a server, over all callers: what was counted,
- * whatever was answered. The limits must give nothing back while a benchmark runs: windows of a day. Slices that are out are
- * not charged yet: their holder must have given them back.
+ * Adds up what the counters of these limits have been charged on a server, over all callers: what was counted, whatever
+ * was answered. The limits must give nothing back while a benchmark runs: windows of a day. Slices that are out are not
+ * charged yet: their holder must have given them back.
  */
 export async function chargedIn(server, limits) {
   const keys = await keysOf(server)
@@ -25,7 +25,7 @@ export async function chargedIn(server, limits) {
   return charged
 }
 
-/** chargedTo adds up what these counters have been charged, each of which must stand there once. */
+/** Adds up what these counters have been charged, each of which must stand there once. */
 export async function chargedTo(store, counters) {
   let charged = 0
   const look = async ({ key, limit }) => {
@@ -37,7 +37,7 @@ export async function chargedTo(store, counters) {
   return charged
 }
 
-/** limitOf returns what a `rate_limit` of a rule becomes. */
+/** Returns what a `rate_limit` of a rule becomes. */
 export function limitOf(rateLimit) {
   const rules = compileObjects([{ domain: 'audit', descriptors: [{ key: 'caller', rate_limit: rateLimit }] }])
   const entries = [{ key: 'caller', value: 'any' }]
@@ -69,14 +69,14 @@ async function keysOf(server) {
   return [...keys]
 }
 
-/** cpuUsOf is all processor time of a server so far, in user mode and in the kernel. */
+/** All processor time of a server so far, in user mode and in the kernel. */
 export async function cpuUsOf(server) {
   const info = String(await server.call('INFO', 'cpu'))
   const field = (name) => Number(new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)[1])
   return 1e6 * (field('used_cpu_user') + field('used_cpu_sys'))
 }
 
-/** usedByCommands is the time that a server has spent inside of some commands so far, in µs. */
+/** The time that a server has spent inside of some commands so far, in µs. */
 export async function usedByCommands(server, names) {
   const info = String(await server.call('INFO', 'commandstats'))
   const usedBy = (name) => Number(new RegExp(`^cmdstat_${name}:calls=[0-9]+,usec=([0-9]+)`, 'm').exec(info)?.[1] ?? 0)

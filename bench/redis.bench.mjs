@@ -49,7 +49,7 @@ const us = (value) => `${value.toFixed(2)} µs`
 const ms = (value) => `${value.toFixed(2)} ms`
 const verdict = (isMet) => (isMet ? 'met' : 'missed')
 
-/** at returns what the rounds of a contestant measured at a number in flight. */
+/** Returns what the rounds of a contestant measured at a number in flight. */
 const at = (runs, level, name) => runs.map(({ levels }) => levels[level][name])
 
 function loadRow(name, runs, level) {

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 
-/** median returns the middle value, or the mean of the two in the middle; of none, NaN. */
+/** Returns the middle value, or the mean of the two in the middle; of none, NaN. */
 export function median(values) {
   const sorted = Float64Array.from(values).sort()
   const middle = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/** spread returns how far the values lie apart, as half their range in percent of the median. */
+/** Returns how far the values lie apart, as half their range in percent of the median. */
 export function spread(values) {
   return (50 * (Math.max(...values) - Math.min(...values))) / median(values)
 }
 
-/** header returns the lines that say what was measured where: without them a figure means nothing. */
+/** Returns the lines that say what was measured where: without them a figure means nothing. */
 export function header(command, packages) {
   const [cpu] = cpus()
   const memoryGib = totalmem() / 2 ** 30
@@ -33,7 +33,7 @@ function versionOf(name) {
 }
 
 /**
- * table lays rows out in columns as Markdown, so that it reads well in a terminal and in a document. A number that there is
+ * Lays rows out in columns as Markdown, so that it reads well in a terminal and in a document. A number that there is
  * none of, because no round was valid, reads "void".
  */
 export function table(head, rows) {
@@ -46,14 +46,14 @@ export function table(head, rows) {
   return [render(lines[0]), render(rule), ...lines.slice(1).map(render)].join('\n')
 }
 
-/** ratioLine says how many times faster we are than a peer, and whether that is the budget (if there is one). */
+/** Says how many times faster we are than a peer, and whether that is the budget (if there is one). */
 export function ratioLine(what, ratio, budget) {
   const line = `ratio ${what}: ${ratio.toFixed(1)} ×`
   return budget === undefined ? line : `${line} (budget ${budget} ×: ${ratio >= budget ? 'met' : 'missed'})`
 }
 
-/** count spells a whole number with separators. */
+/** Spells a whole number with separators. */
 export const count = (value) => Math.round(value).toLocaleString('en-US')
 
-/** million spells a rate: 1234567 is "1.23 M". */
+/** Spells a rate: 1234567 is "1.23 M". */
 export const million = (value) => `${(value / 1e6).toFixed(2)} M`

@@ -3,10 +3,10 @@ const MOST = 3
 const VALID = 'in a valid one each decision was counted or refused, and none fell back'
 
 /**
- * measureRounds measures every task `rounds` times, and gives every task its turn before one gets its next, so that a noisy
- * moment of the machine hits all alike. A result whose `voids` is not empty is no figure: a decision was not counted, or was
- * made without the store. It is printed with its reasons and repeated, up to a bound. A task that has no valid round then has
- * no results, and the benchmark exits with code 1.
+ * Measures every task `rounds` times, and gives every task its turn before one gets its next, so that a noisy moment of
+ * the machine hits all alike. A result whose `voids` is not empty is no figure: a decision was not counted, or was made
+ * without the store. It is printed with its reasons and repeated, up to a bound. A task that has no valid round then
+ * has no results, and the benchmark exits with code 1.
  */
 export async function measureRounds(tasks, rounds, { measure, nameOf, say = console.log }) {
   const results = tasks.map(() => [])

@@ -24,7 +24,7 @@ const ratio = ([few, many]) => median(many) / median(few)
 const times = (value) => `${value.toFixed(2)} ×`
 const verdict = (worst) => `worst ${times(worst)} (budget ≤ ${BUDGET} ×: ${worst <= BUDGET ? 'met' : 'missed'})`
 
-/** lookups asks one process about one case; the sets take turns inside of it, round by round. */
+/** Asks one process about one case; the sets take turns inside of it, round by round. */
 const lookups = (name, many = MANY) => measure({ task: 'lookups', name, few: FEW, many, perRound: 50_000, rounds: 11 })
 
 // --- 10 rules against 100,000 ---

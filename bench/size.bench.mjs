@@ -48,7 +48,7 @@ const middles = (runs) => {
   return { perSecond: of('perSecond'), redisUs: of('redisUs'), nodeUs: of('nodeUs'), perCall: of('perCall') }
 }
 
-/** fitted finds the line of least squares, relative to each value: what a call costs, and each decision in it. */
+/** Finds the line of least squares, relative to each value: what a call costs, and each decision in it. */
 function fitted(points) {
   let [a, b, c, d, e] = [0, 0, 0, 0, 0]
   for (const { perCall, redisUs } of points) {

@@ -25,7 +25,7 @@ const client = {
 }
 const packages = [library, server, client]
 
-/** ensureBuilt builds what changed since the last build, and tells whether there was anything to build. */
+/** Builds what changed since the last build, and tells whether there was anything to build. */
 export async function ensureBuilt() {
   writeLuaModules()
   const fingerprint = sourceFingerprint()
@@ -37,7 +37,7 @@ export async function ensureBuilt() {
   return true
 }
 
-/** ensureDashboard builds the pages only when something changed that they are made of: they take longer than all else. */
+/** Builds the pages only when something changed that they are made of: they take longer than all else. */
 async function ensureDashboard() {
   const fingerprint = dashboardFingerprint()
   if (readStamp(root, dashboardStamp) === fingerprint && dashboardOutputs(root).every((output) => existsSync(output)))
@@ -46,13 +46,13 @@ async function ensureDashboard() {
   writeStamp(root, dashboardStamp, fingerprint)
 }
 
-/** dashboardFingerprint changes when something changes that the dashboard is made of. */
+/** Changes when something changes that the dashboard is made of. */
 export function dashboardFingerprint(dir = root) {
   const sources = dashboardSources.flatMap((each) => listFiles(join(dir, each))).filter((path) => !isTestCode(path))
   return fingerprintOf([...sources, ...dashboardSettings.map((path) => join(dir, path))])
 }
 
-/** sourceFingerprint changes when a source, a compiler option or the compiler changes. */
+/** Changes when a source, a compiler option or the compiler changes. */
 export function sourceFingerprint(dir = root) {
   const dirs = [...packages.map((each) => each.dir), 'dashboard']
   const sources = [...dirs.map((each) => join(each, 'src')), 'dashboard/public'].flatMap((each) =>
@@ -91,7 +91,7 @@ const isTypeScript = (path) => path.endsWith('.ts')
 /** Lua is in a module of its folder (scripts/lua.mjs). */
 const isInModule = (path) => path.endsWith('.lua')
 
-/** plannedOutputs maps each file that dist must hold to its source. Files that are not code are copied. */
+/** Maps each file that dist must hold to its source. Files that are not code are copied. */
 export function plannedOutputs(packageDir) {
   const srcDir = join(packageDir, 'src')
   const outputs = new Map()
@@ -120,7 +120,7 @@ async function buildPackage({ dir, project, buildInfo }) {
   copyAssets(outputs)
 }
 
-/** removeOrphans removes what an earlier build wrote for a source that is gone. A bundle and the dashboard have no source each. */
+/** Removes what an earlier build wrote for a source that is gone. A bundle and the dashboard have no source each. */
 export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) {
   const bundle = join(packageDir, 'dist', 'bundle')
   const dashboard = join(packageDir, 'dist', 'dashboard') + sep

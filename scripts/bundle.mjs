@@ -18,14 +18,14 @@ const entries = {
 // Loaded by services with quotas only, and from where they are installed: PGlite finds its files beside itself.
 const external = ['pg', '@electric-sql/pglite']
 
-/** bundleOutputs are the files of a bundle that have a fixed name. */
+/** The files of a bundle that have a fixed name. */
 export function bundleOutputs(root) {
   return [...Object.keys(entries).map((name) => `${name}.js`), 'yaml.cjs'].map((file) =>
     join(root, 'server', bundleDir, file),
   )
 }
 
-/** writeBundle makes the bundle of what is compiled. */
+/** Makes the bundle of what is compiled. */
 export async function writeBundle(root) {
   const dir = join(root, 'server', bundleDir)
   rmSync(dir, { recursive: true, force: true })

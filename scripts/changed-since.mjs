@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import { root, SetupError } from './setup.mjs'
 
 /**
- * requireCommit throws unless `changed`, the value of --changed, is a commit; true stands for the last one. Without this a
- * name that git does not know would be no change, and no test would run.
+ * Throws unless `changed`, the value of --changed, is a commit; true stands for the last one. Without this a name that
+ * git does not know would be no change, and no test would run.
  */
 export async function requireCommit(changed, dir = root) {
   const name = changed === true ? 'HEAD' : changed

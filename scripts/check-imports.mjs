@@ -22,7 +22,7 @@ export const libraryLayers = {
 
 const library = (...layers) => layers.map((layer) => `sluice/${layer}`)
 
-/** serverLayers says the same of server/src. The layers of the library are called sluice/NAME there. */
+/** Says the same of server/src. The layers of the library are called sluice/NAME there. */
 export const serverLayers = {
   net: [],
   protobuf: [],
@@ -57,7 +57,7 @@ const packages = [
 
 const dependencyKinds = ['dependencies', 'peerDependencies']
 
-/** checkImports returns one line for each import that breaks a rule, and one for each cycle of files or folders. */
+/** Returns one line for each import that breaks a rule, and one for each cycle of files or folders. */
 export function checkImports(dir = root) {
   const { devDependencies = {} } = readManifest(dir)
   return packages
@@ -99,7 +99,7 @@ function listSources(src) {
     .sort()
 }
 
-/** importsOf returns the imports of a file; `target` is the imported file as a path within src, if it is a file. */
+/** Returns the imports of a file; `target` is the imported file as a path within src, if it is a file. */
 function importsOf({ src }, file) {
   return findImports(readFileSync(join(src, file), 'utf8')).map(({ specifier, line }) => {
     const target = specifier.startsWith('.') ? posix.join(posix.dirname(file), specifier) : undefined
@@ -111,7 +111,7 @@ const isTestCode = (file) => /\.(test|suite)\.tsx?$/.test(file)
 const layerOf = (file) => file.split('/')[0]
 const isMisplaced = ({ layers }, file) => layers && !isTestCode(file) && !Object.hasOwn(layers, layerOf(file))
 
-/** problemOf returns the rule that an import breaks. Tests may import in every direction, but only what exists. */
+/** Returns the rule that an import breaks. Tests may import in every direction, but only what exists. */
 function problemOf(pkg, { file, specifier, target }) {
   if (target !== undefined) return fileProblem(pkg, file, target)
   if (specifier.startsWith(INTERNAL)) return libraryProblem(pkg, file, specifier.slice(INTERNAL.length))
@@ -168,8 +168,8 @@ function fileCycles(files, imports) {
 }
 
 /**
- * folderCycles returns the cycles between folders, each with one import for every step. A folder is the directory of a
- * file: one inside of another is a folder of its own. Tests belong to no folder.
+ * Returns the cycles between folders, each with one import for every step. A folder is the directory of a file: one
+ * inside of another is a folder of its own. Tests belong to no folder.
  */
 function folderCycles(files, imports) {
   const sources = new Set(files.filter((file) => !isTestCode(file)))
@@ -188,7 +188,7 @@ function folderCycles(files, imports) {
 
 const folderOf = (file) => posix.dirname(file)
 
-/** findCycles returns paths a → b → a, at least one for every knot of nodes that lead to each other. */
+/** Returns paths a → b → a, at least one for every knot of nodes that lead to each other. */
 function findCycles(nodes, edges) {
   const targetsOf = new Map(nodes.map((node) => [node, new Set()]))
   for (const [from, to] of edges) targetsOf.get(from).add(to)

@@ -1,14 +1,12 @@
-/**
- * closingLine spells the counts of a test run; scripts and people read it as the last line of the output.
- */
+/** Spells the counts of a test run; scripts and people read it as the last line of the output. */
 export function closingLine({ passed, failed, skipped }) {
   const counts = `${passed} passed, ${failed} failed`
   return skipped > 0 ? `${counts}, ${skipped} skipped` : counts
 }
 
 /**
- * countTests counts the tests of all projects. An error outside of a test (a file that does not load, a hook that
- * throws, an unhandled rejection) counts as a failure, so that the line never says "0 failed" for a failed run.
+ * Counts the tests of all projects. An error outside of a test (a file that does not load, a hook that throws, an
+ * unhandled rejection) counts as a failure, so that the line never says "0 failed" for a failed run.
  */
 export function countTests(testModules, unhandledErrors = []) {
   const counts = { passed: 0, failed: unhandledErrors.length, skipped: 0 }
@@ -26,7 +24,9 @@ export function countTests(testModules, unhandledErrors = []) {
 
 const SLOWEST = 10
 
-/** slowestFiles returns a line for each of the files that took longest, with their time from their first import to their last hook. */
+/**
+ * Returns a line for each of the files that took longest, with their time from their first import to their last hook.
+ */
 export function slowestFiles(testModules) {
   const timed = testModules.map((testModule) => {
     const { environmentSetupDuration, prepareDuration, collectDuration, setupDuration, duration } =
@@ -38,10 +38,7 @@ export function slowestFiles(testModules) {
   return slowest.map(({ ms, path }) => `${(ms / 1000).toFixed(1).padStart(7)} s  ${path}`)
 }
 
-/**
- * ClosingLineReporter prints the slowest files and the closing line when the process ends, after everything that other
- * reporters print.
- */
+/** Prints the slowest files and the closing line when the process ends, after everything that other reporters print. */
 export default class ClosingLineReporter {
   #counts
   #slowest = []

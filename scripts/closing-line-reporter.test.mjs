@@ -54,7 +54,7 @@ test('the slowest ten files are listed with the time that their imports, hooks a
   expect(lines[9]).toBe('    2.4 s  2.test.ts')
 })
 
-/** runIn runs the tests of a tree with the reporter, and returns the exit code and what was printed. */
+/** Runs the tests of a tree with the reporter, and returns the exit code and what was printed. */
 function runIn(dir, ...args) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
   const { status, stdout } = spawnSync(process.execPath, [vitest, 'run', ...args], {

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 
 /**
- * writeCommonJs completes the output of the compiler: declarations name each other as the compiled files are called, and
- * every entry of package.json with a condition "require" gets a .cjs module and declarations of its own. Node.js loads
- * ES modules by require, so that the module is a few lines; but a compiler that checks CommonJS accepts no types that are
- * those of an ES module.
+ * Completes the output of the compiler: declarations name each other as the compiled files are called, and every entry
+ * of package.json with a condition "require" gets a .cjs module and declarations of its own. Node.js loads ES modules
+ * by require, so that the module is a few lines; but a compiler that checks CommonJS accepts no types that are those of
+ * an ES module.
  */
 export function writeCommonJs(packageDir) {
   for (const file of declarationsIn(join(packageDir, 'dist'))) writeIfChanged(file, compiledNames(read(file)))
@@ -16,7 +16,7 @@ export function writeCommonJs(packageDir) {
   for (const entry of entries) writeEntry(entry)
 }
 
-/** commonJsOutputs are the files that writeCommonJs adds, for those that it can name before there is a build. */
+/** The files that writeCommonJs adds, for those that it can name before there is a build. */
 export function commonJsOutputs(packageDir) {
   return commonJsEntries(packageDir).map((entry) => `${entry}.cjs`)
 }
@@ -33,7 +33,7 @@ function declarationsIn(dir) {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** commonJsEntries returns the paths of entries that can be required, without an extension. */
+/** Returns the paths of entries that can be required, without an extension. */
 function commonJsEntries(packageDir) {
   const path = join(packageDir, 'package.json')
   const { exports = {} } = existsSync(path) ? JSON.parse(read(path)) : {}
@@ -47,7 +47,7 @@ const relativeName = /(\bfrom |\bimport\(|\bimport )(['"])(\.{1,2}\/[^'"]+)\.([j
 const compiledNames = (text) => text.replace(relativeName, '$1$2$3.js$2')
 const commonJsNames = (text) => text.replace(relativeName, '$1$2$3.cjs$2')
 
-/** reachable returns all declarations that some import, and they themselves. */
+/** Returns all declarations that some import, and they themselves. */
 function reachable(files) {
   const found = new Set(files)
   for (const file of found) {
@@ -74,7 +74,7 @@ const { __esModule, ...names } = require('./index.js')
 module.exports = Object.assign(names.default, names)
 `
 
-/** callableDeclarations declares a function that has all names of an entry on it, as types and as values. */
+/** Declares a function that has all names of an entry on it, as types and as values. */
 function callableDeclarations(main, text) {
   const names = exportedNames(text).filter((name) => name !== main)
   return `import { ${names.join(', ')} } from './index.names.cjs';
@@ -95,7 +95,7 @@ function signatures(main, text) {
   return `declare function ${main}(...params: Parameters<${type}>): ReturnType<${type}>;`
 }
 
-/** exportedNames returns all names that declarations export, but `default`. */
+/** Returns all names that declarations export, but `default`. */
 function exportedNames(text) {
   const declared = [...text.matchAll(/^export declare (?:function|class|const|interface|type) (\w+)/gm)]
   const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)]

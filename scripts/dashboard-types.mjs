@@ -8,7 +8,7 @@ import { root, runMain, say } from './setup.mjs'
 
 export const typesFile = join(root, 'dashboard', 'src', 'api', 'operations.ts')
 
-/** dashboardTypes spells an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
+/** Spells an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
 export function dashboardTypes({ components, paths }) {
   const schemas = Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))
   const operations = Object.entries(paths).flatMap(([path, methods]) =>

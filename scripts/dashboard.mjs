@@ -32,7 +32,7 @@ const licensesName = 'licenses.txt'
 
 const dashboardDir = (root) => join(root, 'server', 'dist', 'dashboard')
 
-/** dashboardOutputs are the files of the built dashboard that have a fixed name. */
+/** The files of the built dashboard that have a fixed name. */
 export function dashboardOutputs(root) {
   return ['index.html', manifestName, licensesName].map((name) => join(dashboardDir(root), name))
 }
@@ -41,7 +41,7 @@ export function dashboardOutputs(root) {
 export const dashboardSettings = ['package-lock.json', 'dashboard/index.html', 'dashboard/vite.config.ts']
 export const dashboardSources = ['dashboard/src', 'dashboard/public', 'src/core']
 
-/** writeDashboard builds the pages that the admin port serves, compressed and listed. */
+/** Builds the pages that the admin port serves, compressed and listed. */
 export async function writeDashboard(root) {
   // Without its list, what is half written is served to nobody.
   rmSync(join(dashboardDir(root), manifestName), { force: true })
@@ -53,8 +53,8 @@ export async function writeDashboard(root) {
 }
 
 /**
- * packFiles compresses every file of a folder, once and as well as it can be, and writes a list of them: by the path that each
- * is asked for, its type, a digest of it, and the bytes of each coding that is worth sending.
+ * Compresses every file of a folder, once and as well as it can be, and writes a list of them: by the path that each is
+ * asked for, its type, a digest of it, and the bytes of each coding that is worth sending.
  */
 export async function packFiles(dir) {
   const paths = readdirSync(dir, { recursive: true, withFileTypes: true })
@@ -80,7 +80,7 @@ async function packFile(path) {
   return { type, hash: createHash('sha256').update(content).digest('base64url').slice(0, 22), bytes }
 }
 
-/** licensesOf are the licences of the packages whose code the pages contain. */
+/** The licences of the packages whose code the pages contain. */
 function licensesOf(root, output) {
   const ids = output.flatMap(({ moduleIds = [] }) => moduleIds)
   const names = ids.flatMap((id) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(id)?.[1] ?? [])

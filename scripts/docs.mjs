@@ -38,7 +38,7 @@ await runMain(async () => {
   say(`it is shown at http://localhost:4173${values.base}`)
 })
 
-/** installOnce installs what makes the site, unless that is in place: only those who build the site need it. */
+/** Installs what makes the site, unless that is in place: only those who build the site need it. */
 async function installOnce() {
   const versionsIn = (path) => {
     if (!existsSync(path)) return undefined

@@ -9,30 +9,30 @@ const STOP_SIGNALS = ['SIGINT', 'SIGTERM']
 const lookEveryMs = 300
 
 /**
- * endWithNpm sends this process SIGTERM when the npm that runs it has ended, however it ended. It does nothing in a process
- * that is not the script itself, such as one that the script started. Windows ends the processes of a console itself. It is called
- * before the process handles a signal, or it does not see that one.
+ * Sends this process SIGTERM when the npm that runs it has ended, however it ended. It does nothing in a process that
+ * is not the script itself, such as one that the script started. Windows ends the processes of a console itself. It is
+ * called before the process handles a signal, or it does not see that one.
  */
 export async function endWithNpm() {
   if (process.platform === 'win32' || !isScript(process.env, process.argv[1])) return
   endWith(await ancestorsToWatch(process.ppid, process.env.npm_lifecycle_script))
 }
 
-/** endWithParent does the same in a process that a script started. */
+/** Does the same in a process that a script started. */
 export function endWithParent() {
   if (process.platform !== 'win32') endWith([process.ppid])
 }
 
-/** isScript returns whether a program is the one that npm was asked to run. */
+/** Returns whether a program is the one that npm was asked to run. */
 export function isScript({ npm_lifecycle_script: script = '' }, program = '') {
   // As package.json names it: scripts/start.mjs.
   return program !== '' && script.includes(program.split('/').slice(-2).join('/'))
 }
 
 /**
- * ancestorsToWatch returns the process that runs a script and, if that is a shell, its parent, which is npm. Many shells
- * become the program that they run: then there is npm only. The parent of npm does not count, because `nohup npm start &`
- * outlives its terminal.
+ * Returns the process that runs a script and, if that is a shell, its parent, which is npm. Many shells become the
+ * program that they run: then there is npm only. The parent of npm does not count, because `nohup npm start &` outlives
+ * its terminal.
  */
 export async function ancestorsToWatch(parent, script, lookAt = processOf) {
   const shell = await lookAt(parent)
@@ -59,9 +59,9 @@ async function areStillThere([parent, grandparent]) {
 }
 
 /**
- * watchSignals counts the signals that this process handles. If its parent forwards signals, the second is dropped: Ctrl-C goes to
- * all processes of a terminal, and arrives from the parent again. A listener could not do this, because it would keep
- * a signal from ending a process that does not handle it yet.
+ * Counts the signals that this process handles. If its parent forwards signals, the second is dropped: Ctrl-C goes to
+ * all processes of a terminal, and arrives from the parent again. A listener could not do this, because it would keep a
+ * signal from ending a process that does not handle it yet.
  */
 function watchSignals(parentForwards) {
   const signals = { count: 0 }
@@ -76,7 +76,7 @@ function watchSignals(parentForwards) {
   return signals
 }
 
-/** processOf returns the parent and the command line of a process, or undefined where there is none or `ps` is missing. */
+/** Returns the parent and the command line of a process, or undefined where there is none or `ps` is missing. */
 export async function processOf(pid) {
   try {
     return process.platform === 'linux' ? linuxProcess(pid) : await listedProcess(pid)
@@ -92,7 +92,7 @@ function linuxProcess(pid) {
   return { parent: Number(parent), command: readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ') }
 }
 
-/** listedProcess asks `ps`, which macOS has. */
+/** Asks `ps`, which macOS has. */
 export async function listedProcess(pid) {
   const { stdout } = await promisify(execFile)('ps', ['-o', 'ppid=,args=', '-p', String(pid)])
   const [, parent, command] = /^\s*(\d+)\s+(.*)/.exec(stdout)

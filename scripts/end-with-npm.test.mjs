@@ -77,7 +77,7 @@ const COUNTS = `
 `
 
 describe.skipIf(process.platform === 'win32')('a process whose parent ends', () => {
-  /** child starts that process below a shell that waits for it. */
+  /** Starts that process below a shell that waits for it. */
   async function child() {
     const program = [process.execPath, '--input-type=module', '-e', COUNTS]
     const shell = spawn('/bin/sh', ['-c', '"$@" & wait', 'sh', ...program], { stdio: ['ignore', 'pipe', 'inherit'] })

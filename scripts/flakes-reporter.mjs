@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { countTests } from './closing-line-reporter.mjs'
 
-/** firstLine returns the first line of an error that is not empty. */
+/** Returns the first line of an error that is not empty. */
 export function firstLine({ name = 'Error', message = '' }) {
   const lines = stripVTControlCharacters(String(message)).split('\n')
   const [line = ''] = lines.map((each) => each.trim()).filter((each) => each !== '')
@@ -10,8 +10,9 @@ export function firstLine({ name = 'Error', message = '' }) {
 }
 
 /**
- * FlakesReporter writes what happens in a run of the tests to the file FLAKES_REPORT, one JSON object a line, as it happens: a
- * run that dies leaves what failed until then, and which files were running. The last line of a run that ends has its counts.
+ * Writes what happens in a run of the tests to the file FLAKES_REPORT, one JSON object a line, as it happens: a run
+ * that dies leaves what failed until then, and which files were running. The last line of a run that ends has its
+ * counts.
  */
 export default class FlakesReporter {
   #write(entry) {

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { root } from './setup.mjs'
 
 /**
- * CONDITIONS are what a run may meet. `before` is a command that runs it; `env` is added to its environment; `isBusy` has a
- * process spin on every core meanwhile.
+ * What a run may meet. `before` is a command that runs it; `env` is added to its environment; `isBusy` has a process
+ * spin on every core meanwhile.
  */
 export const CONDITIONS = {
   quiet: {},
@@ -27,14 +27,14 @@ const TIMED = '"$@" 3>&-; code=$?; times >&3; exit $code'
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
 const reporter = fileURLToPath(new URL('./flakes-reporter.mjs', import.meta.url))
 
-/** cpuSeconds reads what `times` prints: the second line is of the children, in the program and in the system. */
+/** Reads what `times` prints: the second line is of the children, in the program and in the system. */
 export function cpuSeconds(printed) {
   const parts = [...(printed.trim().split('\n')[1] ?? '').matchAll(/(\d+)m([\d.]+)s/g)]
   if (parts.length !== 2) return undefined
   return parts.reduce((sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds), 0)
 }
 
-/** readReport returns what the reporter has written: what failed, which files were running, and the counts at the end. */
+/** Returns what the reporter has written: what failed, which files were running, and the counts at the end. */
 export function readReport(written) {
   const report = { failures: [], running: new Set(), counts: undefined }
   // What follows the last newline was not written to its end.
@@ -49,8 +49,8 @@ export function readReport(written) {
 }
 
 /**
- * judgeRound returns the failures of a round. One that ends without its counts has died, and one whose exit code
- * says that something failed has failed, even where no test did.
+ * Returns the failures of a round. One that ends without its counts has died, and one whose exit code says that
+ * something failed has failed, even where no test did.
  */
 export function judgeRound({ failures, running, counts }, { code, signal }) {
   const how = signal === null ? `with code ${code}` : `by ${signal}`
@@ -64,12 +64,12 @@ export function judgeRound({ failures, running, counts }, { code, signal }) {
   return failures
 }
 
-/** Round is one run of the tests in a condition. Its output is in a file. */
+/** One run of the tests in a condition. Its output is in a file. */
 export class Round {
   #child
   #busy = []
 
-  /** run resolves when it has ended, with all that it has started. */
+  /** Resolves when it has ended, with all that it has started. */
   async run({ condition, seed, paths, dir, notesDir, name }) {
     const { before = [], env, isBusy } = CONDITIONS[condition]
     const report = join(notesDir, `${name}.jsonl`)
@@ -106,7 +106,7 @@ export class Round {
     return { code, signal, seconds, cpu: cpuSeconds(await times) }
   }
 
-  /** stop ends it, and all that it has started. */
+  /** Ends it, and all that it has started. */
   stop() {
     for (const child of this.#busy.splice(0)) child.kill('SIGKILL')
     try {

@@ -15,7 +15,7 @@ import { findCommand, tryToEnsureSystemPackages } from './system-packages.mjs'
 const ROUND_MINUTES = 60
 const DEFAULT_ROUNDS = 6
 
-/** readArguments returns what a command line asks for. */
+/** Returns what a command line asks for. */
 export function readArguments(args, hasCommand = (name) => findCommand(name) !== undefined) {
   const { values, positionals } = parsed(args)
   const conditions = values.only === undefined ? Object.keys(CONDITIONS) : values.only.split(',')
@@ -60,7 +60,7 @@ function numberOf(name, value, form = /^[1-9]\d{0,8}$/) {
 
 // --- all rounds ---
 
-/** flakes runs the rounds in `dir`, and returns whether nothing failed. It stops when `stopping` is aborted. */
+/** Runs the rounds in `dir`, and returns whether nothing failed. It stops when `stopping` is aborted. */
 export async function flakes(args, { dir = root, stopping = new AbortController().signal, print = console.log } = {}) {
   const { rounds, minutes, seed, conditions, missing, paths } = readArguments(args)
   if (missing.length > 0) say(`without ${missing.join(', ')}: this machine has no taskset`)
@@ -81,7 +81,7 @@ export async function flakes(args, { dir = root, stopping = new AbortController(
   return results.some(({ stopped }) => stopped === undefined) && results.every(({ failures }) => failures.length === 0)
 }
 
-/** bounded runs a round, which ends when it is stopped, when all time is up, or after an hour, which is a failure. */
+/** Runs a round, which ends when it is stopped, when all time is up, or after an hour, which is a failure. */
 async function bounded(settings, stopping, remainingMs) {
   const round = new Round()
   let stopped
@@ -129,7 +129,7 @@ const cell = (value) => String(value).replaceAll('|', '\\|')
 const markdown = (...rows) => rows.map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 const rule = (columns) => Array(columns).fill('---')
 
-/** summary returns two tables: which tests failed where and how often, and what the rounds of each condition took. */
+/** Returns two tables: which tests failed where and how often, and what the rounds of each condition took. */
 export function summary(results) {
   const byCondition = grouped(results)
   return [failureTable(results, byCondition), roundTable(byCondition)].join('\n\n')
@@ -177,7 +177,7 @@ function roundTable(byCondition) {
   return markdown(['condition', 'rounds', 'with failures', 'seconds', 'CPU seconds'], rule(5), ...lines)
 }
 
-/** stopOnSignals returns a signal that SIGINT and SIGTERM abort. */
+/** Returns a signal that SIGINT and SIGTERM abort. */
 export function stopOnSignals() {
   const stopping = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stopping.abort())

@@ -14,14 +14,14 @@ import { makeTree } from './temporary-tree.mjs'
 
 const CONFIG = 'export default { test: { globals: true, include: ["*.test.mjs"] } }'
 
-/** COUNTED is the beginning of a test file that knows which run of it this is, from 1. */
+/** The beginning of a test file that knows which run of it this is, from 1. */
 const COUNTED = `
   import { appendFileSync, readFileSync } from 'node:fs'
   appendFileSync('runs', '.')
   const run = readFileSync('runs', 'utf8').length
 `
 
-/** REPORTED is a function of a test file that waits until its own run has reported a text: reports come in batches. */
+/** A function of a test file that waits until its own run has reported a text: reports come in batches. */
 const REPORTED = `
   const reported = async (text) => {
     const { existsSync, readFileSync } = await import('node:fs')
@@ -33,14 +33,14 @@ const REPORTED = `
 
 const suite = (files) => makeTree({ 'vitest.config.mjs': CONFIG, ...files })
 
-/** end kills what a round in a suite has left behind. It has named its processes in a file, if it came so far. */
+/** Kills what a round in a suite has left behind. It has named its processes in a file, if it came so far. */
 function end(dir) {
   const path = join(dir, 'pids')
   const pids = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : []
   for (const pid of pids.filter(isRunning)) process.kill(pid, 'SIGKILL')
 }
 
-/** found runs rounds on a suite of its own, and returns what was printed and whether all was good. */
+/** Runs rounds on a suite of its own, and returns what was printed and whether all was good. */
 async function found(dir, ...args) {
   const lines = []
   const isGood = await flakes(args, { dir, print: (line) => lines.push(line) })
@@ -190,7 +190,7 @@ const canBeSignalled = (pid) => {
   }
 }
 
-/** program starts a module of this folder or a text of code, and ends it with the test. */
+/** Starts a module of this folder or a text of code, and ends it with the test. */
 function program(...args) {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   reapAtExit(child)

@@ -12,7 +12,7 @@ const TARGETS = {
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000 }
 
-/** durationMs reads "90s", "10m" or "2h". */
+/** Reads "90s", "10m" or "2h". */
 export function durationMs(text) {
   const [, count, unit] = /^([1-9]\d{0,4})([smh])$/.exec(text) ?? []
   if (count === undefined) throw new SetupError(`"${text}" is no duration; try 90s, 10m or 2h (npm run fuzz -- 10m)`)
@@ -21,7 +21,7 @@ export function durationMs(text) {
 
 const seedsIn = (list) => JSON.parse(readFileSync(list, 'utf8'))
 
-/** readTarget returns what is fuzzed, and for how long. */
+/** Returns what is fuzzed, and for how long. */
 export function readTarget(args) {
   const [first] = args
   const name = first !== undefined && Object.hasOwn(TARGETS, first) ? first : 'grpc'

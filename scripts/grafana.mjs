@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { parse } from 'yaml'
 import { root } from './setup.mjs'
 
-/** grafanaDir is where the dashboards are. */
+/** Where the dashboards are. */
 export const grafanaDir = join(root, 'deploy', 'grafana')
 
 // A version of the model from Grafana 10. Newer ones bring older models up to date when they load them.
@@ -13,7 +13,7 @@ const schemaVersion = 38
 const columns = 24
 const datasource = { type: 'prometheus', uid: '$datasource' }
 
-/** readQueries returns the content of queries.yml, with the selectors written out in every expression. */
+/** Returns the content of queries.yml, with the selectors written out in every expression. */
 export function readQueries(text = readFileSync(join(grafanaDir, 'queries.yml'), 'utf8')) {
   const { selectors } = parse(text)
   return parse(text, (key, value) => (key === 'expr' ? writeOut(value, selectors) : value))
@@ -25,7 +25,7 @@ const writeOut = (expression, selectors) =>
     return selectors[name]
   })
 
-/** makeDashboards returns each dashboard as Grafana imports it, by the name of its file. */
+/** Returns each dashboard as Grafana imports it, by the name of its file. */
 export function makeDashboards(queries = readQueries()) {
   return Object.fromEntries(queries.dashboards.map((each) => [`${each.file}.json`, makeDashboard(each, queries)]))
 }
@@ -101,7 +101,7 @@ const makeVariable = (name, { label, query }) => ({
 
 // --- panels ---
 
-/** layOut gives every panel a place and a number: below the title of its row, from left to right. */
+/** Gives every panel a place and a number: below the title of its row, from left to right. */
 function layOut(rows) {
   const panels = []
   let [y, id] = [0, 1]
@@ -224,7 +224,7 @@ const optionsOf = {
   table: () => ({ cellHeight: 'sm', footer: { show: false }, showHeader: true }),
 }
 
-/** writeDashboards writes all of them. */
+/** Writes all of them. */
 function writeDashboards() {
   for (const [name, dashboard] of Object.entries(makeDashboards())) {
     writeFileSync(join(grafanaDir, name), `${JSON.stringify(dashboard, null, 2)}\n`)

@@ -10,9 +10,9 @@ const wordsBeforeRegex = new Set(
 )
 
 /**
- * findImports returns the literal specifier and line of every import, export-from and import() of a TypeScript source,
- * those of types too. Comments, strings, templates and regular expressions do not fool it; an import() of anything but
- * a literal is passed over.
+ * Returns the literal specifier and line of every import, export-from and import() of a TypeScript source, those of
+ * types too. Comments, strings, templates and regular expressions do not fool it; an import() of anything but a literal
+ * is passed over.
  */
 export function findImports(source) {
   const tokens = new Lexer(source).tokens()
@@ -24,7 +24,7 @@ export function findImports(source) {
 
 const lineAt = (source, at) => source.slice(0, at).split('\n').length
 
-/** specifierAt returns the string token of the import that starts at a word, if one does. */
+/** Returns the string token of the import that starts at a word, if one does. */
 function specifierAt(tokens, index) {
   const { text } = tokens[index]
   if (isPunctuation(tokens[index - 1], '.') || (text !== 'import' && text !== 'export')) return undefined
@@ -41,7 +41,7 @@ function literalArgument(tokens, index) {
   return isLiteral ? tokens[index] : undefined
 }
 
-/** specifierAfterFrom walks a clause such as `type { a as b }, * as c from` up to the string that closes it. */
+/** Walks a clause such as `type { a as b }, * as c from` up to the string that closes it. */
 function specifierAfterFrom(tokens, start) {
   for (let i = start; i < tokens.length; i++) {
     const { kind, text } = tokens[i]
@@ -52,7 +52,7 @@ function specifierAfterFrom(tokens, start) {
   return undefined
 }
 
-/** Lexer splits a source into tokens. It throws nothing away but white space, comments and the text of templates. */
+/** Splits a source into tokens. It throws nothing away but white space, comments and the text of templates. */
 class Lexer {
   #source
   #at = 0
@@ -105,7 +105,7 @@ class Lexer {
     this.#tokens.push({ kind: 'punctuation', text, at })
   }
 
-  /** #takeTemplate passes over the text of a template up to its end, or up to the code of its next ${…}. */
+  /** Passes over the text of a template up to its end, or up to the code of its next ${…}. */
   #takeTemplate() {
     const at = this.#at
     this.#match(templateText)
@@ -120,7 +120,7 @@ class Lexer {
   }
 }
 
-/** regexMayStart tells whether a slash after this token starts a regular expression and is not a division. */
+/** Tells whether a slash after this token starts a regular expression and is not a division. */
 function regexMayStart(previous) {
   if (previous === undefined) return true
   if (previous.kind === 'word') return wordsBeforeRegex.has(previous.text)

@@ -13,7 +13,7 @@ const chart = 'deploy/helm/sluice/files'
 const read = (path) => readFileSync(join(root, path), 'utf8')
 const indented = (text, spaces) => text.replace(/^(?=.)/gm, ' '.repeat(spaces))
 
-/** ruleGroups returns the rules and the alerts as one list of groups. */
+/** Returns the rules and the alerts as one list of groups. */
 function ruleGroups() {
   const groups = ['rules.yml', 'alerts.yml'].map((file) => {
     const [, list] = read(`deploy/prometheus/${file}`).split(/^groups:\n/m)
@@ -45,7 +45,7 @@ data:
   return head + indented(read(`deploy/grafana/${name}.json`), 4)
 }
 
-/** kubernetesFiles returns all files that are written, by path. */
+/** Returns all files that are written, by path. */
 export function kubernetesFiles() {
   return new Map([
     [`${component}/prometheus-rules.yaml`, prometheusRule()],

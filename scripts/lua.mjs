@@ -7,8 +7,8 @@ import { root } from './setup.mjs'
 const folders = ['src/stores/redis/scripts', 'src/compat/hono-rate-limiter']
 
 /**
- * writeLuaModules writes the Lua files into modules, so that the package and a bundle of it are JavaScript alone. The
- * build and the test runner call it; what is up to date is left alone.
+ * Writes the Lua files into modules, so that the package and a bundle of it are JavaScript alone. The build and the
+ * test runner call it; what is up to date is left alone.
  */
 export function writeLuaModules(dir = root) {
   for (const folder of folders) {
@@ -24,7 +24,7 @@ function readLua(dir) {
   return names.sort().map((file) => [file.slice(0, -'.lua'.length), readFileSync(join(dir, file), 'utf8')])
 }
 
-/** luaModule returns the text of a module that exports the Lua texts by name. */
+/** Returns the text of a module that exports the Lua texts by name. */
 export function luaModule(texts) {
   const members = texts.map(([name, text]) => `  ${propertyName(name)}: \`${escaped(bareLua(name, text))}\`,\n`)
   return [
@@ -33,7 +33,7 @@ export function luaModule(texts) {
   ].join('')
 }
 
-/** bareLua leaves out what only people read: a third of every script that is sent and kept. Includes stay. */
+/** Leaves out what only people read: a third of every script that is sent and kept. Includes stay. */
 export function bareLua(name, text) {
   // In a text of several lines, what looks like a comment may be none.
   if (text.includes('[[') || text.includes('[=')) throw new Error(`${name}.lua has a long bracket; write it otherwise`)

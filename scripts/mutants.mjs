@@ -18,7 +18,7 @@ const allTestsTimeoutMs = 1_800_000
 /** A mutant is a mistake: in `file`, `find` becomes `replace`, and each of `tests` fails. `why` says what a user would see. */
 const textFields = ['file', 'find', 'replace', 'why']
 
-/** parseMutants returns the mutants of a list, or throws what is wrong with the first that is none. */
+/** Returns the mutants of a list, or throws what is wrong with the first that is none. */
 export function parseMutants(json, where) {
   const list = JSON.parse(json)
   if (!Array.isArray(list)) throw new SetupError(`${where}: a list of mutants is an array`)
@@ -38,11 +38,11 @@ function whatIsWrong(mutant) {
   return undefined
 }
 
-/** selectMutants returns those whose file or reason contains a text. */
+/** Returns those whose file or reason contains a text. */
 export const selectMutants = (mutants, text) =>
   mutants.filter(({ file, why }) => file.includes(text) || why.includes(text))
 
-/** mutate returns a source with the mistake in it, or undefined if the place is not there exactly once. */
+/** Returns a source with the mistake in it, or undefined if the place is not there exactly once. */
 export function mutate(source, { find, replace }) {
   const at = source.indexOf(find)
   if (at < 0 || source.indexOf(find, at + 1) >= 0) return undefined
@@ -64,10 +64,10 @@ function readLists() {
 
 // --- the verdict on one ---
 
-/** crossesProcess tells tests that run what was built. */
+/** Tells tests that run what was built. */
 const crossesProcess = (test) => /(^|\/)tests\//.test(test)
 
-/** judge says what a run of tests with the mistake in it means. `failed` are the files in which a test failed. */
+/** Says what a run of tests with the mistake in it means. `failed` are the files in which a test failed. */
 export function judge(tests, { code, isLate, failed }) {
   if (isLate) return { verdict: 'caught', note: 'the tests hang' }
   if (code === 0) return { verdict: 'SURVIVED' }
@@ -77,7 +77,7 @@ export function judge(tests, { code, isLate, failed }) {
   return passed.length === 0 ? { verdict: 'caught' } : { verdict: 'SURVIVED', note: `in ${passed.join(', ')}` }
 }
 
-/** readReport returns how each test file of vitest's report ended. Their names are relative to where they were run. */
+/** Returns how each test file of vitest's report ended. Their names are relative to where they were run. */
 export const readReport = ({ testResults }, dir) =>
   testResults.map(({ name, status, startTime, endTime }) => ({
     file: relative(dir, name),
@@ -85,10 +85,10 @@ export const readReport = ({ testResults }, dir) =>
     tookMs: endTime - startTime,
   }))
 
-/** patienceMs is how long files may take with a mistake in the sources before they hang. `tookMs`: without it. */
+/** How long files may take with a mistake in the sources before they hang. `tookMs`: without it. */
 export const patienceMs = (tookMs) => leastPatienceMs + 3 * tookMs.reduce((sum, ms) => sum + ms, 0)
 
-/** Trial tries mutants in one copy of the repository, which is as it was after each. */
+/** Tries mutants in one copy of the repository, which is as it was after each. */
 class Trial {
   #copy
   /** The test files that pass without a mistake, and how long each takes. */
@@ -98,7 +98,7 @@ class Trial {
     this.#copy = copy
   }
 
-  /** prepare runs all tests once without a mistake. Those that fail even so could not show anything. */
+  /** Runs all tests once without a mistake. Those that fail even so could not show anything. */
   async prepare(tests) {
     if (tests.some(crossesProcess) && !(await this.#build()).ok) throw new SetupError('the sources do not build')
     const { files } = await this.#run(tests, allTestsTimeoutMs)
@@ -152,7 +152,7 @@ function print(mutants) {
   }
 }
 
-/** tryAll tries mutants one after the other, prints what became of each, and returns how often each verdict was given. */
+/** Tries mutants one after the other, prints what became of each, and returns how often each verdict was given. */
 async function tryAll(trial, mutants) {
   const counts = { caught: 0, SURVIVED: 0 }
   for (const [i, mutant] of mutants.entries()) {
@@ -165,7 +165,7 @@ async function tryAll(trial, mutants) {
   return counts
 }
 
-/** summary is the last line: how often each verdict was given. */
+/** The last line: how often each verdict was given. */
 export const summary = (counts) =>
   Object.entries(counts)
     .map(([verdict, count]) => `${count} ${verdict}`)

@@ -1,6 +1,6 @@
 /**
- * satisfiesRange tells whether a version lies in a range as package.json writes it in `engines`. It throws on a form
- * that it does not know rather than guess.
+ * Tells whether a version lies in a range as package.json writes it in `engines`. It throws on a form that it does not
+ * know rather than guess.
  */
 export function satisfiesRange(version, range) {
   const parts = numbers(version)
@@ -29,7 +29,7 @@ function comparator(term) {
   return (version) => atLeast(version) && below(version)
 }
 
-/** upperBound returns the first version past those that a term names: 20.1 names 20.1.x, and ^20.1 names 20.x. */
+/** Returns the first version past those that a term names: 20.1 names 20.1.x, and ^20.1 names 20.x. */
 function upperBound(operator, low) {
   if (low.length === 0) return [Number.POSITIVE_INFINITY]
   if (operator === '^')
@@ -46,7 +46,7 @@ function upperBound(operator, low) {
 
 const bump = (parts, index) => [...parts.slice(0, index), parts[index] + 1]
 
-/** numbers reads the leading numbers of a version: '20.x' is [20], '*' is []. */
+/** Reads the leading numbers of a version: '20.x' is [20], '*' is []. */
 function numbers(version) {
   const parts = version.split('.')
   const wildcard = parts.findIndex((part) => !/^\d+$/.test(part))

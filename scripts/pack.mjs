@@ -8,7 +8,7 @@ import { ensureInstalled, npm, requireNode, root, runMain, SetupError, say } fro
 // Builds, and packs what is published. `npm pack` alone would not build: .npmrc forbids scripts of packages, ours too.
 const packageDirs = ['', 'server', 'client']
 
-/** packAll builds and packs the packages into a folder, and returns the paths of the tarballs. */
+/** Builds and packs the packages into a folder, and returns the paths of the tarballs. */
 export async function packAll(folder) {
   await ensureBuilt()
   mkdirSync(folder, { recursive: true })

@@ -53,7 +53,7 @@ async function installRuntime({ name, source, program }) {
   return path
 }
 
-/** makeProject makes an app that has installed the packed library and client, with the claims in it. */
+/** Makes an app that has installed the packed library and client, with the claims in it. */
 async function makeProject() {
   const dir = join(cacheDir, 'project')
   rmSync(dir, { recursive: true, force: true })
@@ -73,7 +73,7 @@ async function makeProject() {
 
 const tally = /(\d+) passed, (\d+) failed/
 
-/** tried runs a program, and returns the line that counts. Where something failed, it shows everything. */
+/** Runs a program, and returns the line that counts. Where something failed, it shows everything. */
 async function tried(program, args, env) {
   const { ok, text } = await run(program, args, { capture: true, env })
   const [line, , failed] = text.match(new RegExp(tally, 'g'))?.at(-1)?.match(tally) ?? ['did not end well', '', '1']

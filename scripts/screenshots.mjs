@@ -28,7 +28,7 @@ export const SHOTS = [
   { name: 'playground', path: '/playground', height: 1380 },
 ]
 
-/** explain asks why somebody is refused who asks too much. */
+/** Asks why somebody is refused who asks too much. */
 async function explain(page, stand) {
   const { keyOf } = await import('../tests/dashboard/people.mjs')
   const api_key = keyOf('dust-and-vinyl')

@@ -5,20 +5,20 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { endWithNpm } from './end-with-npm.mjs'
 
-/** root is the directory of the repository. */
+/** The directory of the repository. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** SetupError is a failure to show as one line, without a stack. */
+/** A failure to show as one line, without a stack. */
 export class SetupError extends Error {}
 
-/** say prints one line about the set-up. It goes to stderr: stdout belongs to what is being set up. */
+/** Prints one line about the set-up. It goes to stderr: stdout belongs to what is being set up. */
 export function say(line) {
   process.stderr.write(`sluice: ${line}\n`)
 }
 
 /**
- * runMain runs a script's main function and ends the process with one clear line if the set-up fails. The script ends with
- * the npm that runs it.
+ * Runs a script's main function and ends the process with one clear line if the set-up fails. The script ends with the
+ * npm that runs it.
  */
 export async function runMain(main) {
   try {
@@ -33,7 +33,7 @@ export async function runMain(main) {
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
-/** requireNode throws unless `found` is at least the version that package.json asks for. */
+/** Throws unless `found` is at least the version that package.json asks for. */
 export function requireNode(found = process.versions.node, range = readJson(join(root, 'package.json')).engines.node) {
   const needed = range.replace('>=', '')
   if (compareVersions(found, needed) >= 0) return
@@ -49,7 +49,7 @@ function compareVersions(a, b) {
   return 0
 }
 
-/** run runs a program in the repository and returns how it ended; with `capture`, also what it printed. */
+/** Runs a program in the repository and returns how it ended; with `capture`, also what it printed. */
 export function run(command, args, { capture = false, shell = false, env = {} } = {}) {
   const PATH = `${join(root, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
   const output = capture ? 'pipe' : 'inherit'
@@ -71,7 +71,7 @@ export function run(command, args, { capture = false, shell = false, env = {} } 
   })
 }
 
-/** runScript runs a script of package.json without the half second that npm takes to start. */
+/** Runs a script of package.json without the half second that npm takes to start. */
 export function runScript(name) {
   return run(readJson(join(root, 'package.json')).scripts[name], [], { capture: true, shell: true })
 }
@@ -81,7 +81,7 @@ export function runScript(name) {
 const manifestDirs = ['', 'server', 'client', 'dashboard']
 const installStamp = join('node_modules', '.cache', 'sluice-install.json')
 
-/** ensureInstalled installs the dependencies unless those of the lockfile are in place. It says so when it does. */
+/** Installs the dependencies unless those of the lockfile are in place. It says so when it does. */
 export async function ensureInstalled(dir = root) {
   const hash = installHash(dir)
   if (readStamp(dir, installStamp) === hash) return
@@ -100,7 +100,7 @@ function installHash(dir) {
   return hash.digest('hex')
 }
 
-/** manifestsAreLocked tells whether the lockfile was made for the dependencies that the manifests name. */
+/** Tells whether the lockfile was made for the dependencies that the manifests name. */
 export function manifestsAreLocked(dir) {
   const { packages } = readJson(join(dir, 'package-lock.json'))
   return manifestDirs.every((manifestDir) =>
@@ -109,8 +109,8 @@ export function manifestsAreLocked(dir) {
 }
 
 /**
- * lockfileIsInstalled tells whether node_modules already holds what the lockfile names: so it is after
- * `npm install NAME`, and installing all of it again would be a waste.
+ * Tells whether node_modules already holds what the lockfile names: so it is after `npm install NAME`, and installing
+ * all of it again would be a waste.
  */
 export function lockfileIsInstalled(dir) {
   const installedPath = join(dir, 'node_modules', '.package-lock.json')
@@ -150,13 +150,13 @@ async function install(dir) {
   say(`installed in ${elapsed()}`)
 }
 
-/** npm runs npm, the one that runs this script if there is one. Its output is captured unless somebody watches. */
+/** Runs npm, the one that runs this script if there is one. Its output is captured unless somebody watches. */
 export function npm(args, capture = !process.stderr.isTTY) {
   const npmCli = process.env.npm_execpath
   return npmCli?.endsWith('.js') ? run(process.execPath, [npmCli, ...args], { capture }) : run('npm', args, { capture })
 }
 
-/** npmReason picks the line that says why out of npm's error output. */
+/** Picks the line that says why out of npm's error output. */
 export function npmReason(text) {
   const lines = [...text.matchAll(/^npm (?:error|ERR!) (.+)$/gm)].map(([, line]) => line)
   const code = lines.find((line) => line.startsWith('code '))?.slice('code '.length)
@@ -166,7 +166,7 @@ export function npmReason(text) {
 
 // --- stamps ---
 
-/** readStamp returns the hash that a finished step left, or undefined. */
+/** Returns the hash that a finished step left, or undefined. */
 export function readStamp(dir, path) {
   try {
     return readJson(join(dir, path)).hash
@@ -175,7 +175,7 @@ export function readStamp(dir, path) {
   }
 }
 
-/** writeStamp leaves the hash of a finished step. */
+/** Leaves the hash of a finished step. */
 export function writeStamp(dir, path, hash) {
   mkdirSync(dirname(join(dir, path)), { recursive: true })
   writeFileSync(join(dir, path), `${JSON.stringify({ hash })}\n`)

@@ -14,7 +14,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1
 const STALL_MS = { least: 100, most: 300 }
 const BETWEEN_STALLS_MS = { least: 200, most: 4_000 }
 
-/** randomOf returns a source of numbers from 0 to 1, the same ones for the same text. */
+/** Returns a source of numbers from 0 to 1, the same ones for the same text. */
 export function randomOf(text) {
   let state = 2_166_136_261
   for (const character of text) state = Math.imul(state ^ character.codePointAt(0), 16_777_619)
@@ -28,7 +28,7 @@ export function randomOf(text) {
 
 const between = (random, { least, most }) => least + Math.floor(random() * (most - least + 1))
 
-/** lateTimes returns a function that makes a time longer. What Node.js takes for 1, or does not take, it takes so afterwards. */
+/** Returns a function that makes a time longer. What Node.js takes for 1, or does not take, it takes so afterwards. */
 export function lateTimes(random) {
   const lateMs = between(random, LATE_MS)
   return (ms) => {
@@ -37,7 +37,7 @@ export function lateTimes(random) {
   }
 }
 
-/** slowTimers replaces the timers of this process. */
+/** Replaces the timers of this process. */
 export function slowTimers(late) {
   const { setTimeout: timeout, setInterval: interval } = globalThis
   const { setTimeout: pause, setInterval: ticks } = timersPromises
@@ -53,7 +53,7 @@ export function slowTimers(late) {
   syncBuiltinESMExports()
 }
 
-/** stall stops this process now and then. It does not keep it from ending. */
+/** Stops this process now and then. It does not keep it from ending. */
 function stall(random, after = globalThis.setTimeout) {
   const cell = new Int32Array(new SharedArrayBuffer(4))
   const next = () => {

@@ -34,7 +34,7 @@ test('what is no time, and what is the longest time, is what Node.js takes it fo
 
 const SEED = '9'
 
-/** printed runs code with slow timers, and returns what it prints as JSON. */
+/** Runs code with slow timers, and returns what it prints as JSON. */
 function printed(code) {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code], {
     env: { ...process.env, NODE_OPTIONS: `--import ${preload}`, SLOW_TIMERS_SEED: SEED },

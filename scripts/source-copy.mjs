@@ -8,8 +8,8 @@ import { root } from './setup.mjs'
 const leftOut = new Set(['node_modules', 'dist', 'coverage', '.git'])
 
 /**
- * SourceCopy is the repository once more, in a temporary folder, to change and to run as one likes. Installed packages
- * are links, but the notes of the build are its own: nothing that happens in it changes the repository.
+ * The repository once more, in a temporary folder, to change and to run as one likes. Installed packages are links, but
+ * the notes of the build are its own: nothing that happens in it changes the repository.
  */
 export class SourceCopy {
   /** Where it is, without a link on the way: so do programs name it that run there. */
@@ -22,8 +22,8 @@ export class SourceCopy {
   }
 
   /**
-   * node runs a script there, and returns how it ended and what it printed. One that takes too long is killed, with all
-   * that it has started.
+   * Runs a script there, and returns how it ended and what it printed. One that takes too long is killed, with all that
+   * it has started.
    */
   node(args, timeoutMs) {
     const child = spawn(process.execPath, args, { cwd: this.dir, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -49,7 +49,7 @@ export class SourceCopy {
     })
   }
 
-  /** remove ends what runs there, and leaves no trace. */
+  /** Ends what runs there, and leaves no trace. */
   remove() {
     this.#kill()
     rmSync(this.dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 })
@@ -60,7 +60,7 @@ export class SourceCopy {
   }
 }
 
-/** linkPackages links what is installed, one by one. A link to a workspace leads to the workspace beside the new link. */
+/** Links what is installed, one by one. A link to a workspace leads to the workspace beside the new link. */
 function linkPackages(from, to) {
   mkdirSync(to)
   for (const name of readdirSync(from)) {

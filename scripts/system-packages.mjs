@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { run, runMain, SetupError, say } from './setup.mjs'
 
-/** systemPackages maps each command that tests and benchmarks run to the Debian package that brings it. */
+/** Maps each command that tests and benchmarks run to the Debian package that brings it. */
 export const systemPackages = {
   'redis-server': 'redis-server',
   'redis-cli': 'redis-server',
@@ -21,12 +21,12 @@ export const systemPackages = {
 // Some commands (nginx is one) are in a directory that only root has on its PATH.
 const systemDirs = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
-/** defaultPath is where commands are looked for. Debian has each version of PostgreSQL in a directory of its own, on nobody's PATH. */
+/** Where commands are looked for. Debian has each version of PostgreSQL in a directory of its own, on nobody's PATH. */
 export function defaultPath(path = process.env.PATH, postgresDir = '/usr/lib/postgresql') {
   return [path, ...systemDirs, ...postgresBins(postgresDir)].join(delimiter)
 }
 
-/** postgresBins lists the newest first. */
+/** Lists the newest first. */
 function postgresBins(dir) {
   try {
     const versions = readdirSync(dir).sort((a, b) => Number(b) - Number(a))
@@ -36,7 +36,7 @@ function postgresBins(dir) {
   }
 }
 
-/** findCommand returns the path of a command, or undefined. */
+/** Returns the path of a command, or undefined. */
 export function findCommand(name, path = defaultPath()) {
   return path
     .split(delimiter)
@@ -53,7 +53,7 @@ function isExecutable(file) {
   }
 }
 
-/** requireCommand returns the path of a command of the table, or throws the line that says how to get it. */
+/** Returns the path of a command of the table, or throws the line that says how to get it. */
 export function requireCommand(name, path = defaultPath()) {
   const found = findCommand(name, path)
   if (found !== undefined) return found
@@ -72,8 +72,8 @@ const machine = {
 }
 
 /**
- * ensureSystemPackages installs the packages of commands that are missing, and says so when it does. It throws one
- * line when it cannot. Services that a package brings are not started: the tests start servers of their own.
+ * Installs the packages of commands that are missing, and says so when it does. It throws one line when it cannot.
+ * Services that a package brings are not started: the tests start servers of their own.
  */
 export async function ensureSystemPackages(settings = machine) {
   const { table = systemPackages, isRoot, policyFile } = settings
@@ -93,7 +93,7 @@ export async function ensureSystemPackages(settings = machine) {
   if (missing().length > 0) fail(`${packages.join(', ')} did not bring it`)
 }
 
-/** tryToEnsureSystemPackages goes on when it cannot: what needs a command that is missing says so by itself. */
+/** Goes on when it cannot: what needs a command that is missing says so by itself. */
 export async function tryToEnsureSystemPackages(settings = machine) {
   try {
     await ensureSystemPackages(settings)
@@ -118,7 +118,7 @@ async function install(apt, packages) {
   return { ok: installed.ok, text: updated.text + installed.text }
 }
 
-/** aptReason picks the line that says why out of apt's output: no network explains more than an unknown package. */
+/** Picks the line that says why out of apt's output: no network explains more than an unknown package. */
 export function aptReason(text) {
   const [, reason] = /^W: (Failed to fetch .+)$/m.exec(text) ?? /^E: (.+)$/m.exec(text) ?? []
   return reason?.trim().replace(/\s+/g, ' ') ?? 'apt-get gave no reason'
@@ -127,8 +127,8 @@ export function aptReason(text) {
 const marker = '# Written by the set-up of Sluice while it installs packages.'
 
 /**
- * withoutServices does some work while Debian's policy forbids to start services. A policy of the machine's own stays
- * as it is. Ours forbids only while this process lives, so that it does no harm if it cannot be removed.
+ * Does some work while Debian's policy forbids to start services. A policy of the machine's own stays as it is. Ours
+ * forbids only while this process lives, so that it does no harm if it cannot be removed.
  */
 async function withoutServices(policyFile, work) {
   const found = readText(policyFile)

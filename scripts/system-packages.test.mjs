@@ -13,7 +13,7 @@ import { addFiles, makeTree } from './temporary-tree.mjs'
 
 const table = { served: 'serve-tools', 'serve-cli': 'serve-tools' }
 
-/** makeMachine returns a machine whose PATH is one directory; its apt-get logs each call and then runs `onInstall`. */
+/** Returns a machine whose PATH is one directory; its apt-get logs each call and then runs `onInstall`. */
 function makeMachine({ onInstall = '', files = {} } = {}) {
   const dir = makeTree({})
   const apt = `#!/bin/sh
@@ -35,7 +35,7 @@ function addCommands(dir, commands) {
 
 const installBoth = 'for name in served serve-cli; do printf x > $name; chmod +x $name; done'
 
-/** heard runs some work and returns the lines that it says. */
+/** Runs some work and returns the lines that it says. */
 async function heard(work) {
   const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** makeTree writes files, given as {path: text}, into a new directory that lasts until the running test ends. */
+/** Writes files, given as {path: text}, into a new directory that lasts until the running test ends. */
 export function makeTree(files) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-test-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
@@ -11,7 +11,7 @@ export function makeTree(files) {
   return dir
 }
 
-/** addFiles writes more files into such a directory. */
+/** Writes more files into such a directory. */
 export function addFiles(dir, files) {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true })

@@ -26,7 +26,7 @@ async function prepare(only) {
   for (const name of checks) await step(name, () => check(name))
 }
 
-/** step does one piece of work and prints its name and duration. */
+/** Does one piece of work and prints its name and duration. */
 async function step(name, work) {
   const startedAt = performance.now()
   await work()

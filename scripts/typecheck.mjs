@@ -4,7 +4,7 @@ import { runMain, SetupError } from './setup.mjs'
 /** The root has the library, the server and all tests in one: what they share is checked once. */
 const projects = { root: '.', client: 'client', dashboard: 'dashboard' }
 
-/** typecheck notes what it knows of a project, so that the next check looks at what has changed. */
+/** Notes what it knows of a project, so that the next check looks at what has changed. */
 function typecheck([name, project]) {
   return compile(project, ['--incremental', '--tsBuildInfoFile', `node_modules/.cache/typecheck/${name}.json`])
 }

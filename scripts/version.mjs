@@ -19,7 +19,7 @@ const texts = [
 ]
 const SEMVER = /^\d+\.\d+\.\d+(-[\w.]+)?$/
 
-/** versionFiles returns all files that have the version, by path, as they are with this version. */
+/** Returns all files that have the version, by path, as they are with this version. */
 export function versionFiles(version, dir = root) {
   const files = new Map()
   const read = (path) => files.get(path) ?? readFileSync(join(dir, path), 'utf8')
@@ -43,7 +43,7 @@ export function versionFiles(version, dir = root) {
   return files
 }
 
-/** wrongVersions returns the paths of files with another version than that of package.json. */
+/** Returns the paths of files with another version than that of package.json. */
 export function wrongVersions(dir = root) {
   const { version } = JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
   return [...versionFiles(version, dir)]

@@ -6,7 +6,7 @@ import { createFetch } from 'sluice-client'
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** answered throws for a refusal, as libraries want it. */
+/** Throws for a refusal, as libraries want it. */
 async function answered(url) {
   const response = await fetch(url)
   await response.arrayBuffer()

@@ -52,12 +52,13 @@ const keyOf = (name, n) => `sluice:{17}:${name.replaceAll(/\W+/g, '_')}|caller=$
 const callers = (make) => Array.from({ length: CALLERS }, (_, n) => make(n))
 
 /**
- * contestantsOn makes them ready on a server. Each has
+ * Makes them ready on a server. Each has
  *
  *   name, requests   bytes that are sent one after the other, each when the one before was answered
  *   replies          how many a request has
  *   decisions        how many a request asks for
- *   counts           for those that decide by windows: the limit of each counter, which a request counts once for each decision
+ *   counts           for those that decide by windows: the limit of each counter, which a request counts once for each
+ *   decision
  */
 export async function contestantsOn(redis) {
   const connection = await redis.connect()
@@ -88,7 +89,7 @@ export async function contestantsOn(redis) {
   return [...list, ...decisions()]
 }
 
-/** decisions are what the store sends. Their reply is awaited in bytes, where it is not a line. */
+/** What the store sends. Their reply is awaited in bytes, where it is not a line. */
 function decisions() {
   const [day, hour] = [DAY_MS, HOUR_MS].map((window) => compileLimit({ limit: LIMIT, window }))
   const of = (algorithm) => compileLimit({ algorithm, limit: LIMIT, window: DAY_MS })

@@ -5,7 +5,7 @@ const REQUEST = Buffer.from(
     'Accept-Encoding: gzip, br\r\nAuthorization: Bearer 0123456789abcdef0123456789abcdef\r\n\r\n',
 )
 
-/** askOnce sends requests one after the other, and counts the statuses of their answers. */
+/** Sends requests one after the other, and counts the statuses of their answers. */
 export async function askOnce(port, requests) {
   const statuses = {}
   for (let i = 0; i < requests; i++) {
@@ -16,7 +16,7 @@ export async function askOnce(port, requests) {
   return statuses
 }
 
-/** load keeps connections busy with one request each until there were so many answers of `bodyBytes`. */
+/** Keeps connections busy with one request each until there were so many answers of `bodyBytes`. */
 export function load(port, connections, requests, bodyBytes) {
   return new Promise((resolve, reject) => {
     const startedMs = performance.now()

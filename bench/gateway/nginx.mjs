@@ -6,7 +6,10 @@ import { join } from 'node:path'
 
 const TICK_US = 10_000
 
-/** limitOf is a limit of so many requests of an address in a minute, which may come at once; up to what nginx can count in a second. */
+/**
+ * A limit of so many requests of an address in a minute, which may come at once; up to what nginx can count in a
+ * second.
+ */
 function limitOf(perMinute) {
   const [rate, burst] = perMinute % 60 === 0 ? [`${perMinute / 60}r/s`, 100_000] : [`${perMinute}r/m`, perMinute - 1]
   return {
@@ -16,8 +19,8 @@ function limitOf(perMinute) {
 }
 
 /**
- * startNginx starts nginx with one worker as a proxy with kept connections, and returns its port, time and end. Without `perMinute`
- * nothing is limited.
+ * Starts nginx with one worker as a proxy with kept connections, and returns its port, time and end. Without
+ * `perMinute` nothing is limited.
  */
 export async function startNginx(command, upstreamPort, perMinute) {
   const { zone, limit } = perMinute === undefined ? { zone: '', limit: '' } : limitOf(perMinute)
@@ -57,7 +60,7 @@ function childOf(pid) {
   }
 }
 
-/** cpuUsOf is the processor time of a process, which the system counts in hundredths of a second. */
+/** The processor time of a process, which the system counts in hundredths of a second. */
 function cpuUsOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_US

@@ -20,7 +20,7 @@ const HOP_BY_HOP = new Set([
   'expect',
 ])
 
-/** forwarded copies raw headers but those of one hop, and says where the request came from: what every proxy has to do. */
+/** Copies raw headers but those of one hop, and says where the request came from: what every proxy has to do. */
 function forwarded(request) {
   const { rawHeaders, socket } = request
   const headers = []
@@ -113,7 +113,7 @@ const PROXIES = {
   '@fastify/http-proxy, @fastify/rate-limit': () => fastifyProxy(true),
 }
 
-/** sluiceGateway is what the command `sluice gateway` starts, with everything that is on by itself. */
+/** What the command `sluice gateway` starts, with everything that is on by itself. */
 async function sluiceGateway(args) {
   const { readGatewayConfig } = await import('../../server/dist/app/settings/gateway-settings.js')
   const { logTo } = await import('../../server/dist/app/log/log.js')

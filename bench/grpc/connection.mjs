@@ -26,9 +26,9 @@ const RING = 1 << 14
 const MAX_IN_FLIGHT = 1_000
 
 /**
- * Connection makes calls over one HTTP/2 connection. It writes bytes that were encoded once and compares what comes back
- * with what came before, so that it takes less of a core than any server that it measures. An answer counts if its status
- * is 0; anything else is a failure.
+ * Makes calls over one HTTP/2 connection. It writes bytes that were encoded once and compares what comes back with what
+ * came before, so that it takes less of a core than any server that it measures. An answer counts if its status is 0;
+ * anything else is a failure.
  */
 export class Connection {
   answers = 0
@@ -89,7 +89,7 @@ export class Connection {
     this.#socket.destroy()
   }
 
-  /** call sends one call with the next `flush`. It returns false when the server has no room for it. */
+  /** Sends one call with the next `flush`. It returns false when the server has no room for it. */
   call(dueAt) {
     const request = this.#nextStream === 1 ? this.#requests.first : this.#requests.later
     const { bytes, idOffsets, messageOffset, dataBytes } = request
@@ -109,7 +109,7 @@ export class Connection {
     return true
   }
 
-  /** flush hands what was collected to the socket, in one write. */
+  /** Hands what was collected to the socket, in one write. */
   flush() {
     if (this.#outLength === 0) return
     this.#socket.write(Buffer.from(this.#out.subarray(0, this.#outLength)))

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { paced } from '../pace.mjs'
 import { Connection } from './connection.mjs'
 
-/** Load makes calls over several connections to one server. */
+/** Makes calls over several connections to one server. */
 export class Load {
   #connections = []
 
@@ -29,7 +29,7 @@ export class Load {
     for (const each of this.#connections) each.close()
   }
 
-  /** closed keeps `inFlight` calls under way on each connection, each that ends followed by another, while `during` runs. */
+  /** Keeps `inFlight` calls under way on each connection, each that ends followed by another, while `during` runs. */
   async closed(inFlight, during) {
     let isOver = false
     for (const each of this.#connections) {
@@ -47,8 +47,8 @@ export class Load {
   }
 
   /**
-   * scheduled starts calls on a fixed schedule, in turn over the connections, whether or not those before have ended. It
-   * returns how long after its time on the schedule each one ended, and how late it was sent, in ms and sorted. A client that
+   * Starts calls on a fixed schedule, in turn over the connections, whether or not those before have ended. It returns
+   * how long after its time on the schedule each one ended, and how late it was sent, in ms and sorted. A client that
    * waits for answers would not see the time that a slow server makes others wait.
    */
   async scheduled(perSecond, ms, { isSleeping = true } = {}) {

@@ -2,12 +2,12 @@ import { HpackDecoder } from '../../server/dist/grpc/hpack/hpack-decoder.js'
 import { HpackEncoder, mostEncodedBytes } from '../../server/dist/grpc/hpack/hpack-encoder.js'
 
 export const METHOD = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
-/** HOLD is a method that never answers: for counting what an open call costs. */
+/** A method that never answers: for counting what an open call costs. */
 export const HOLD = '/bench.Bench/Hold'
 
 const text = (field, value) => Buffer.concat([Buffer.of((field << 3) | 2, value.length), Buffer.from(value)])
 
-/** REQUEST is what Envoy asks for one descriptor of one entry; ANSWER is its `overall_code: OK`. */
+/** What Envoy asks for one descriptor of one entry; ANSWER is its `overall_code: OK`. */
 export const REQUEST = Buffer.concat([
   text(1, 'envoy'),
   text(2, text(1, Buffer.concat([text(1, 'api_key'), text(2, 'sk_live_7d1f0b6a2c9e4853d0f7a1b6')]))),
@@ -41,7 +41,7 @@ const uint32 = (value) => {
   return bytes
 }
 
-/** OPENING begins a connection: the preface, default settings, and a window that answers will not fill. */
+/** Begins a connection: the preface, default settings, and a window that answers will not fill. */
 export const OPENING = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   frame(SETTINGS, 0, 0),
@@ -63,8 +63,8 @@ const fields = (path) =>
   }).map(([name, value]) => ({ name, value }))
 
 /**
- * requestsFor returns a call as bytes: the first of a connection, which puts its fields into the table of the peer, and
- * every later one, which refers to them. The stream's number is to be written at the offsets; the message begins at its own.
+ * Returns a call as bytes: the first of a connection, which puts its fields into the table of the peer, and every later
+ * one, which refers to them. The stream's number is to be written at the offsets; the message begins at its own.
  */
 export function requestsFor(path, request) {
   const encoder = new HpackEncoder()
@@ -81,7 +81,7 @@ export function requestsFor(path, request) {
   return { first: next(), later: next() }
 }
 
-/** statusOf reads `grpc-status` out of a header block, or returns undefined. */
+/** Reads `grpc-status` out of a header block, or returns undefined. */
 export function statusOf(decoder, block) {
   let status
   decoder.decode(block, 0, block.length, (name, value) => {

@@ -18,7 +18,7 @@ const WARM_UP_ANSWERS = 10_000
 const tasks = { load, h2load, connections, streams }
 const { task, contestant, cpuProfile, warmUpMs, ...settings } = JSON.parse(process.argv[2])
 
-/** Server is the contestant in its process. */
+/** The contestant in its process. */
 class Server {
   #child
 
@@ -33,7 +33,7 @@ class Server {
     return server
   }
 
-  /** used returns the CPU time and the memory that the server has used; with `collect`, after a garbage collection. */
+  /** Returns the CPU time and the memory that the server has used; with `collect`, after a garbage collection. */
   async used({ collect = false } = {}) {
     this.#child.send({ collect })
     const [usage] = await once(this.#child, 'message')
@@ -46,14 +46,14 @@ class Server {
   }
 }
 
-/** warmUp waits for the compiler: for some time and for some answers, because on a busy machine time says little. */
+/** Waits for the compiler: for some time and for some answers, because on a busy machine time says little. */
 async function warmUp(countAnswers) {
   const giveUpAt = performance.now() + 10 * warmUpMs
   await pause(warmUpMs)
   while (countAnswers() < WARM_UP_ANSWERS && performance.now() < giveUpAt) await pause(10)
 }
 
-/** during measures what happens in `ms`: answers, and the CPU time of the server and of this process. */
+/** Measures what happens in `ms`: answers, and the CPU time of the server and of this process. */
 async function during(server, countAnswers, ms) {
   await warmUp(countAnswers)
   const [before, own, answers, startAt] = [await server.used(), process.cpuUsage(), countAnswers(), performance.now()]
@@ -69,7 +69,7 @@ async function during(server, countAnswers, ms) {
   }
 }
 
-/** load measures answers at each of the shapes, and the time of an answer at half of the rate of one of them. */
+/** Measures answers at each of the shapes, and the time of an answer at half of the rate of one of them. */
 async function load(server, { shapes, ms, halfOf, latencyMs }) {
   const results = {}
   let failures = 0
@@ -94,7 +94,7 @@ async function load(server, { shapes, ms, halfOf, latencyMs }) {
   return { results, failures, latency: { perSecond, cpuUs, p50: part(0.5), p99: part(0.99), p999: part(0.999) } }
 }
 
-/** h2load measures the same shapes with a client that others wrote. */
+/** Measures the same shapes with a client that others wrote. */
 async function h2load(server, { shapes, seconds, command }) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const body = join(dir, 'request')
@@ -125,7 +125,7 @@ async function h2load(server, { shapes, seconds, command }) {
   return { results, failures }
 }
 
-/** memoryOf measures what `work` leaves behind in the server, for each of `count`. */
+/** Measures what `work` leaves behind in the server, for each of `count`. */
 async function memoryOf(server, count, work) {
   const before = await server.used({ collect: true })
   const undo = await work()
@@ -134,7 +134,7 @@ async function memoryOf(server, count, work) {
   return { count, rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count }
 }
 
-/** openInTurns opens connections a few at a time: the queue of those that wait to be accepted is short. */
+/** Opens connections a few at a time: the queue of those that wait to be accepted is short. */
 async function openInTurns(port, count, path = METHOD) {
   const all = []
   while (all.length < count) {
@@ -148,7 +148,7 @@ async function answered(all) {
   while (all.some(({ inFlight }) => inFlight > 0)) await pause(5)
 }
 
-/** connections measures the memory of connections that have made a call and are idle since. */
+/** Measures the memory of connections that have made a call and are idle since. */
 async function connections(server, { count }) {
   const first = await openInTurns(server.port, 1)
   return memoryOf(server, count, async () => {
@@ -164,7 +164,7 @@ async function connections(server, { count }) {
   })
 }
 
-/** streams measures the memory of calls that have been read and not been answered. */
+/** Measures the memory of calls that have been read and not been answered. */
 async function streams(server, { count, perConnection }) {
   const all = await openInTurns(server.port, count / perConnection, HOLD)
   return memoryOf(server, count, async () => {

@@ -64,7 +64,7 @@ async function closedSum(client, redis) {
   return sumOfAll(redis)
 }
 
-/** loopOf is a loop around `send(n, answered, failed)`. What Redis has counted in the end must be what was answered. */
+/** A loop around `send(n, answered, failed)`. What Redis has counted in the end must be what was answered. */
 function loopOf(send, countedAtEnd) {
   const watch = new ProcessWatch()
   let sent = 0

@@ -9,15 +9,15 @@ import { CALLERS, NODE_FLAGS } from './callers.mjs'
 
 const CONNECTIONS = 4
 
-/** asked opens the connections over which a server is asked; `codes` counts its answers. */
+/** Opens the connections over which a server is asked; `codes` counts its answers. */
 export async function asked(port) {
   const { codes, traffic } = trafficOf(1, { callers: CALLERS })
   return { codes, load: await Load.open(port, CONNECTIONS, traffic) }
 }
 
 /**
- * openService starts `sluice serve` with one worker, and the connections over which it is asked. Its `end` says why its
- * figures are none: something was not decided by the store, or not counted there.
+ * Starts `sluice serve` with one worker, and the connections over which it is asked. Its `end` says why its figures are
+ * none: something was not decided by the store, or not counted there.
  */
 export async function openService({ store, consistency }, redis) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))

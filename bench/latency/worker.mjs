@@ -18,7 +18,7 @@ function open({ loop, bare, reference, ...service }) {
 }
 
 const STEAL = 7
-/** ticksOf is what all processors of this machine spent so far, and what of it the host gave to others: Linux only, else none. */
+/** What all processors of this machine spent so far, and what of it the host gave to others: Linux only, else none. */
 function ticksOf() {
   if (process.platform !== 'linux') return { all: Number.NaN, stolen: Number.NaN }
   const [line] = readFileSync('/proc/stat', 'utf8').split('\n')
@@ -30,7 +30,7 @@ function ticksOf() {
   return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[STEAL] }
 }
 
-/** measured is one rate: times from when a call was due, and what server, Redis and client did meanwhile. */
+/** One rate: times from when a call was due, and what server, Redis and client did meanwhile. */
 async function measured(target, redis, { perSecond, ms: duration }) {
   await target.watched()
   const [redisUs, own, ticks] = [await cpuUsOf(redis), process.cpuUsage(), ticksOf()]

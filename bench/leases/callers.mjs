@@ -8,7 +8,7 @@ export const CALLERS = {
   },
 }
 
-/** draw returns an order of callers. */
+/** Returns an order of callers. */
 export function draw(kind, count, length) {
   const next = CALLERS[kind](count, xorshift(0x1ea5e))
   return Int32Array.from({ length }, next)

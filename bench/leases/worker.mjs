@@ -64,7 +64,7 @@ async function look() {
   return { ...here, redisUs, calls: numberIn(/^cmdstat_evalsha:calls=([0-9]+)/m) }
 }
 
-/** recount reads what Redis has counted, and what it still believes is lent, and compares it with what was admitted here. */
+/** Reads what Redis has counted, and what it still believes is lent, and compares it with what was admitted here. */
 async function recount() {
   const result = { wrong: 0, over: 0, stillLent: 0, counted: 0 }
   const touched = [...admitted.keys()].filter((caller) => admitted[caller] > 0)

@@ -53,20 +53,20 @@ async function own(redis) {
 
 const encode = (...args) => `*${args.length}\r\n${args.map((arg) => `$${arg.length}\r\n${arg}\r\n`).join('')}`
 
-/** bareNet writes bytes that were encoded before, and waits for one line. */
+/** Writes bytes that were encoded before, and waits for one line. */
 async function bareNet(redis) {
   const sha = String(await redis.call('SCRIPT', 'LOAD', SCRIPT))
   const requests = KEYS.map((key) => Buffer.from(encode('EVALSHA', sha, '1', key, '1', WINDOW_MS)))
   return plain(redis, await exchanging(redis, requests, 1))
 }
 
-/** pipeline is how to count without a script: two commands in one write. */
+/** How to count without a script: two commands in one write. */
 async function pipeline(redis) {
   const requests = KEYS.map((key) => Buffer.from(encode('INCRBY', key, '1') + encode('EXPIRE', key, `${WINDOW_S}`)))
   return { ...plain(redis, await exchanging(redis, requests, 2)), commands: ['incrby', 'expire'] }
 }
 
-/** exchanging sends the n-th request and resolves when so many lines have come; an error of Redis rejects. */
+/** Sends the n-th request and resolves when so many lines have come; an error of Redis rejects. */
 async function exchanging(redis, requests, lines) {
   const LINE_END = 0x0a
   const INTEGER = 0x3a

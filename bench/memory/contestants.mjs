@@ -18,7 +18,7 @@ export const contestants = {
   'express-rate-limit': express,
 }
 
-/** kept holds the last answer. */
+/** Holds the last answer. */
 export const kept = { answer: undefined }
 
 function sluice({ limit, windowMs, ...options }) {
@@ -47,7 +47,7 @@ function sluice({ limit, windowMs, ...options }) {
   }
 }
 
-/** sluiceAwaited shows what a promise alone would cost: nobody has to await a check. */
+/** Shows what a promise alone would cost: nobody has to await a check. */
 function sluiceAwaited({ limit, windowMs }) {
   const limiter = rateLimit({ limit, window: `${windowMs}ms` })
   return {
@@ -93,7 +93,7 @@ function flexible({ limit, windowMs }) {
   }
 }
 
-/** express is the store alone, which only counts: the middleware around it compares the count with the limit. */
+/** The store alone, which only counts: the middleware around it compares the count with the limit. */
 function express({ windowMs }) {
   const store = new MemoryStore()
   store.init({ windowMs })

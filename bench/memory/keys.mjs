@@ -1,14 +1,14 @@
 const BATCH = 1_000
 
-/** keyOf is the name of a caller, as a server spells it from what a request carries. */
+/** The name of a caller, as a server spells it from what a request carries. */
 export const keyOf = (n) => `user:${n}`
 
-/** keysOf returns the keys of all callers. */
+/** Returns the keys of all callers. */
 export const keysOf = (count, from = 0) => Array.from({ length: count }, (_, n) => keyOf(from + n))
 
 /**
- * batches hands out the keys of an order, a thousand at a time. Each is a new string, made just before it is used: so it
- * is on a server, where a key comes out of a request. With `held`, keys are strings that have been lying around since the
+ * Hands out the keys of an order, a thousand at a time. Each is a new string, made just before it is used: so it is on
+ * a server, where a key comes out of a request. With `held`, keys are strings that have been lying around since the
  * start, and a part of what is then measured is the time it takes to fetch them from memory.
  */
 export function* batches(order, held) {
@@ -19,7 +19,7 @@ export function* batches(order, held) {
   }
 }
 
-/** randomOrder returns `length` callers of `count`: shuffled passes over all of them, the same in every process. */
+/** Returns `length` callers of `count`: shuffled passes over all of them, the same in every process. */
 export function randomOrder(count, length) {
   const random = mulberry32(0x51_01_ce)
   const pass = Int32Array.from({ length: count }, (_, n) => n)
@@ -40,7 +40,7 @@ function shuffle(values, random) {
   }
 }
 
-/** mulberry32 returns a small generator of numbers in [0, 1). */
+/** Returns a small generator of numbers in [0, 1). */
 function mulberry32(seed) {
   let state = seed
   return () => {

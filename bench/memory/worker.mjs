@@ -18,8 +18,8 @@ process.stdout.write(JSON.stringify(await tasks[task](options)), () => {
 })
 
 /**
- * decisions measures decisions per second, round by round. "half" means that half of the decisions are refused: every
- * other key has spent its budget before the first round. A single key gets, for each round, a budget of half a round.
+ * Measures decisions per second, round by round. "half" means that half of the decisions are refused: every other key
+ * has spent its budget before the first round. A single key gets, for each round, a budget of half a round.
  */
 async function decisions({ keys, perRound, rounds, workload, held, limit, algorithm, windowMs = DAY_MS }) {
   const isSingle = keys === 1
@@ -47,7 +47,7 @@ async function decisions({ keys, perRound, rounds, workload, held, limit, algori
   return { perSecond, coldPerSecond: keys / cold.seconds, refusedShare: refused / (perRound * rounds) }
 }
 
-/** warmUp has both answers compiled before anything is measured, on a limiter of its own. */
+/** Has both answers compiled before anything is measured, on a limiter of its own. */
 async function warmUp(settings) {
   const limiter = make(settings)
   if (limiter.drain) await drainHalf(limiter, WARM_KEYS)
@@ -58,7 +58,7 @@ async function drainHalf(limiter, keys) {
   for (let n = 1; n < keys; n += 2) await limiter.drain(keyOf(n))
 }
 
-/** timeOf makes the decisions of an order. The keys of each batch are made while the watch stands still. */
+/** Makes the decisions of an order. The keys of each batch are made while the watch stands still. */
 async function timeOf(limiter, order, heldKeys) {
   let ms = 0
   let refused = 0
@@ -71,8 +71,8 @@ async function timeOf(limiter, order, heldKeys) {
 }
 
 /**
- * bytes measures what a key keeps alive: once with strings that somebody else holds anyway, and once with strings that
- * live only as long as the limiter holds on to them.
+ * Measures what a key keeps alive: once with strings that somebody else holds anyway, and once with strings that live
+ * only as long as the limiter holds on to them.
  */
 async function bytes({ keys }) {
   const settings = { limit: LIMIT, windowMs: DAY_MS, maxKeys: keys }
@@ -93,7 +93,7 @@ async function grown(fill) {
   return usedBytes() - before
 }
 
-/** usedBytes is what is alive on the heap and outside of it. `external` includes the array buffers. */
+/** What is alive on the heap and outside of it. `external` includes the array buffers. */
 function usedBytes() {
   kept.answer = undefined
   gc()
@@ -113,7 +113,7 @@ async function pauses({ keys, flood }) {
   return { growing: tailOf(await limiter.runTimed(first)), flooded: tailOf(await limiter.runTimed(more)) }
 }
 
-/** tailOf returns the longest time and the 99.99th percentile, in µs. */
+/** Returns the longest time and the 99.99th percentile, in µs. */
 function tailOf(timesMs) {
   timesMs.sort()
   const at = (share) => 1000 * timesMs[Math.ceil(share * timesMs.length) - 1]

@@ -7,9 +7,9 @@ const WINDOW_MS = 86_400_000
 const STRICT = { timeoutMs: 10_000, onStoreFailure: 'closed' }
 
 /**
- * frameworks has for each framework how to serve with a middleware, and its contestants: `peer` is the middleware that its
- * users have today, `same` is Sluice with that one's options, `plain` is Sluice with its own. Each gets the address of
- * Redis, or undefined for memory. A process loads what it serves with, and nothing else.
+ * Has for each framework how to serve with a middleware, and its contestants: `peer` is the middleware that its users
+ * have today, `same` is Sluice with that one's options, `plain` is Sluice with its own. Each gets the address of Redis,
+ * or undefined for memory. A process loads what it serves with, and nothing else.
  */
 export const frameworks = {
   express: {
@@ -75,7 +75,7 @@ async function peerStore(url) {
   return { store: new RedisStore({ sendCommand: (...args) => client.sendCommand(args) }) }
 }
 
-/** ioredis is the only client that @fastify/rate-limit takes; Sluice is given the same one. */
+/** The only client that @fastify/rate-limit takes; Sluice is given the same one. */
 async function ioredis(url) {
   if (url === undefined) return undefined
   const { Redis } = await import('ioredis')

@@ -4,7 +4,7 @@ const REQUEST = Buffer.from('GET / HTTP/1.1\r\nHost: bench\r\n\r\n')
 const END_OF_HEAD = '\r\n\r\n'
 const BODY = 'ok'
 
-/** Load keeps connections busy with one request each, and counts the answers. */
+/** Keeps connections busy with one request each, and counts the answers. */
 export class Load {
   answers = 0
   refusals = 0
@@ -19,7 +19,7 @@ export class Load {
     for (let i = 0; i < connections; i++) this.#open(port)
   }
 
-  /** more resolves when so many answers more have come. */
+  /** Resolves when so many answers more have come. */
   more(count) {
     this.#awaited = this.answers + count
     return new Promise((resolve) => {
@@ -27,7 +27,7 @@ export class Load {
     })
   }
 
-  /** hold lets no connection send another request, and resolves when all have their answer. */
+  /** Lets no connection send another request, and resolves when all have their answer. */
   hold() {
     this.#isHeld = true
     return new Promise((resolve) => {
@@ -35,7 +35,7 @@ export class Load {
     })
   }
 
-  /** go ends a hold. */
+  /** Ends a hold. */
   go() {
     this.#isHeld = false
     for (const socket of this.#idle.splice(0)) socket.write(REQUEST)

@@ -1,4 +1,7 @@
-/** CLASSES are what requests are about, from what matters most to what matters least: their share of the load, and how they are sent. */
+/**
+ * What requests are about, from what matters most to what matters least: their share of the load, and how they are
+ * sent.
+ */
 export const CLASSES = [
   { name: 'critical', share: 0.1, path: '/pay', method: 'POST' },
   { name: 'write', share: 0.2, path: '/orders', method: 'POST' },
@@ -6,7 +9,7 @@ export const CLASSES = [
   { name: 'test', share: 0.4, path: '/test', method: 'GET' },
 ]
 
-/** routesText is a routes file that protects the upstream, as all do by default, or does not. */
+/** A routes file that protects the upstream, as all do by default, or does not. */
 export function routesText(port, isAdaptive) {
   const routes = CLASSES.map(({ name, path }) => `  - { name: ${name}, path: ${path}, priority: ${name} }`)
   const adaptive = isAdaptive ? '' : ', concurrency: off'

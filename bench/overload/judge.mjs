@@ -8,7 +8,7 @@ const TEST = CLASSES.length - 1
 const SHED_FROM = 0.5
 const SHED_TO = 0.05
 
-/** figuresOf counts the requests that were due from one time to another. */
+/** Counts the requests that were due from one time to another. */
 export function figuresOf(records, fromMs, toMs) {
   return CLASSES.map((_, kind) => {
     const times = []
@@ -27,7 +27,7 @@ export function figuresOf(records, fromMs, toMs) {
   })
 }
 
-/** binsOf are the figures of each half second. */
+/** The figures of each half second. */
 export function binsOf(records, totalMs) {
   const bins = Array.from({ length: Math.ceil(totalMs / BIN_MS) }, () => ({
     dueMs: [],
@@ -42,7 +42,7 @@ export function binsOf(records, totalMs) {
   return bins.map((bin, i) => ({ fromMs: i * BIN_MS, classes: figuresOf(bin, 0, Number.POSITIVE_INFINITY) }))
 }
 
-/** changesOf is how often a class began to be shed, or ceased to be. */
+/** How often a class began to be shed, or ceased to be. */
 export function changesOf(bins, kind) {
   let isShed = false
   let changes = 0
@@ -56,7 +56,7 @@ export function changesOf(bins, kind) {
   return changes
 }
 
-/** recoveryMs is how long after the overload requests were still refused, or critical ones slow. */
+/** How long after the overload requests were still refused, or critical ones slow. */
 export function recoveryMs(bins, endMs, slowMs) {
   let lastMs = endMs
   for (const { fromMs, classes } of bins) {
@@ -68,7 +68,7 @@ export function recoveryMs(bins, endMs, slowMs) {
   return lastMs - endMs
 }
 
-/** judge says what a run shows. `phases` are when the load was calm, too much, and calm again. */
+/** Says what a run shows. `phases` are when the load was calm, too much, and calm again. */
 export function judge(records, { calm, overload, after }) {
   const bins = binsOf(records, after[1])
   const [before, during] = [figuresOf(records, ...calm), figuresOf(records, ...overload)]
@@ -84,7 +84,7 @@ export function judge(records, { calm, overload, after }) {
   }
 }
 
-/** claimsOf are what is promised of a run, and whether it is so. */
+/** What is promised of a run, and whether it is so. */
 export function claimsOf({ before, during, recoveryMs: tookMs, changes }, { mostRecoveryMs }) {
   const percent = (share) => `${(100 * share).toFixed(1)} %`
   const order = during.map(({ served }) => served)

@@ -16,7 +16,7 @@ function begin(response) {
   }, serviceMs)
 }
 
-/** next skips those who have left: an app that works for nobody would be worse off. */
+/** Skips those who have left: an app that works for nobody would be worse off. */
 function next() {
   while (busy < workers && waiting.length > 0) {
     const response = waiting.shift()

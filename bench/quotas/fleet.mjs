@@ -28,7 +28,7 @@ descriptors:
     rate_limit: { unit: day, requests_per_unit: 1000000 }
 `
 
-/** measureFleet measures it with so many customers, and so many changes. */
+/** Measures it with so many customers, and so many changes. */
 export async function measureFleet(customers, changes) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
   const postgres = await startPostgres()
@@ -54,7 +54,7 @@ export async function measureFleet(customers, changes) {
   }
 }
 
-/** fill writes all records, as the admin API would. */
+/** Writes all records, as the admin API would. */
 async function fill({ DATABASE_URL, SLUICE_SECRET }, customers) {
   const quotas = await openQuotas({ url: DATABASE_URL }, { secret: SLUICE_SECRET })
   const records = snapshotOf(customers, (key) => quotas.apiKeys.hash(key))
@@ -68,7 +68,7 @@ async function fill({ DATABASE_URL, SLUICE_SECRET }, customers) {
   await quotas.close()
 }
 
-/** startNode starts a node, and resolves when it decides by what is in the database. */
+/** Starts a node, and resolves when it decides by what is in the database. */
 async function startNode(rules, env) {
   const startedAt = performance.now()
   const args = [
@@ -98,7 +98,7 @@ async function startNode(rules, env) {
   return { ...node, startMs: performance.now() - startedAt }
 }
 
-/** limitOf asks for the limit of a key, on a connection of its own. */
+/** Asks for the limit of a key, on a connection of its own. */
 async function limitOf({ http }, apiKey) {
   const response = await fetch(`http://${http}/v1/check`, {
     method: 'POST',
@@ -108,7 +108,7 @@ async function limitOf({ http }, apiKey) {
   return (await response.json()).verdicts[0]?.limit
 }
 
-/** changeOne raises a limit through the first node, and returns how long after the answer the last worker decides by it. */
+/** Raises a limit through the first node, and returns how long after the answer the last worker decides by it. */
 async function changeOne(nodes, i) {
   const limit = 5_000_000 + i
   const response = await fetch(`http://${nodes[0].admin}/admin/v1/customers/customer-1/overrides`, {
@@ -130,7 +130,7 @@ async function allDecideBy(node, limit) {
   for (let looks = 0; looks < LOOKS; await turn()) looks = (await limitOf(node, keyOf(1))) === limit ? looks + 1 : 0
 }
 
-/** memoryOf is what each process of a node holds, the primary first. */
+/** What each process of a node holds, the primary first. */
 function memoryOf({ child }) {
   const children = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
   return [child.pid, ...children].map((pid) => {

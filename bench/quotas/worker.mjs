@@ -10,10 +10,10 @@ import { keyOf, snapshotOf } from './records.mjs'
 
 // node --expose-gc worker.mjs '{"task": …}' prints one JSON object, or sends it. One process measures one thing.
 
-/** kept holds the last answer, so that no compiler may leave the work out. */
+/** Holds the last answer, so that no compiler may leave the work out. */
 let kept
 
-/** cpuMs is the time of the processor since another look. Other processes do not count in it. */
+/** The time of the processor since another look. Other processes do not count in it. */
 function cpuMs(since) {
   const { user, system } = process.cpuUsage(since)
   return (user + system) / 1_000
@@ -42,14 +42,14 @@ const { task, ...options } = JSON.parse(process.argv[2])
 const result = await tasks[task](options)
 if (result !== undefined) process.stdout.write(JSON.stringify(result))
 
-/** memoryMb is what is held after everything else is gone. */
+/** What is held after everything else is gone. */
 function memoryMb() {
   for (let i = 0; i < 3; i++) gc()
   const { heapUsed, external } = process.memoryUsage()
   return (heapUsed + external) / 1e6
 }
 
-/** building measures how long a book of a snapshot takes, what it weighs, and how long it stops decisions at a time. */
+/** Measures how long a book of a snapshot takes, what it weighs, and how long it stops decisions at a time. */
 async function building({ customers }) {
   let snapshot = snapshotOf(customers, hash)
   // Cloned, as it comes from a database or another process: no text is shared between records.
@@ -71,7 +71,7 @@ async function building({ customers }) {
   return { ms, busyMs, stallMs: stall.max / 1e6, bookMb: after - (before - (snapshotAndBook - after)), counts }
 }
 
-/** decisions measures what quotas add to a decision: rounds of several settings take turns. */
+/** Measures what quotas add to a decision: rounds of several settings take turns. */
 async function decisions({ customers, perRound, rounds }) {
   const live = new LiveQuotas({ hash })
   await live.load(snapshotOf(customers, hash))
@@ -122,7 +122,7 @@ function run(limiter, requests, from, count) {
   return kept
 }
 
-/** changes measures how long one change takes to be in force in a process. */
+/** Measures how long one change takes to be in force in a process. */
 async function changes({ customers, count }) {
   const live = new LiveQuotas({ hash })
   const snapshot = snapshotOf(customers, hash)
@@ -146,7 +146,7 @@ async function changes({ customers, count }) {
   }
 }
 
-/** sending forks a worker that takes everything in parts, and measures both sides. */
+/** Forks a worker that takes everything in parts, and measures both sides. */
 async function sending({ customers }) {
   const { fork } = await import('node:child_process')
   const { fileURLToPath } = await import('node:url')

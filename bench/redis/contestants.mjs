@@ -67,7 +67,7 @@ async function connect(url) {
   return client
 }
 
-/** plain sends a script of its own for every decision: two-keys.lua. The client sends what one turn brings together. */
+/** Sends a script of its own for every decision: two-keys.lua. The client sends what one turn brings together. */
 async function plain({ url, callers }) {
   const client = await connect(url)
   const sha = await client.scriptLoad(readFileSync(new URL('./two-keys.lua', import.meta.url), 'utf8'))

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** Load makes decisions about random callers, and counts what came of them. */
+/** Makes decisions about random callers, and counts what came of them. */
 export class Load {
   done = 0
   refused = 0
@@ -10,7 +10,7 @@ export class Load {
   #order
   #at = 0
 
-  /** order is which callers come, over and over. */
+  /** Which callers come, over and over. */
   constructor(decide, order) {
     this.#decide = decide
     this.#order = order
@@ -21,7 +21,7 @@ export class Load {
     return this.#order[this.#at]
   }
 
-  /** closed keeps `inFlight` decisions under way: each that ends is followed by another. It resolves once `during` has. */
+  /** Keeps `inFlight` decisions under way: each that ends is followed by another. It resolves once `during` has. */
   async closed(inFlight, during) {
     let isOver = false
     const slot = async () => {
@@ -45,9 +45,9 @@ export class Load {
   }
 
   /**
-   * open starts decisions on a fixed schedule, whether or not those before have ended, and returns how long after its
-   * time on the schedule each one ended, in ms, without those of the first `warmUpMs`. Above `mostInFlight` arrivals
-   * wait, and their waiting counts. Arrivals are looked at in every turn of the event loop: a timer is too coarse.
+   * Starts decisions on a fixed schedule, whether or not those before have ended, and returns how long after its time
+   * on the schedule each one ended, in ms, without those of the first `warmUpMs`. Above `mostInFlight` arrivals wait,
+   * and their waiting counts. Arrivals are looked at in every turn of the event loop: a timer is too coarse.
    */
   async open(perSecond, { ms, warmUpMs, mostInFlight }) {
     const total = Math.floor((perSecond * (ms + warmUpMs)) / 1000)

@@ -21,7 +21,7 @@ const servers = await Promise.all(
 )
 process.stdout.write(JSON.stringify(await tasks[task](options)), () => process.exit(0))
 
-/** load measures decisions with each number in flight, and the time of one at half of the rate at `halfOf` in flight. */
+/** Measures decisions with each number in flight, and the time of one at half of the rate at `halfOf` in flight. */
 async function load({ callers, levels, ms, halfOf, latencyMs, ...settings }) {
   const limiter = await make({ callers, ...settings })
   const work = new Load(limiter.decide, randomOrder(callers, callers))
@@ -40,7 +40,7 @@ async function load({ callers, levels, ms, halfOf, latencyMs, ...settings }) {
   return { levels: results, latency: { perSecond, p50: at(0.5), p99: at(0.99), perCall }, voids }
 }
 
-/** voidsOf says why figures are none: decisions failed, were refused far from a limit, or were not counted. */
+/** Says why figures are none: decisions failed, were refused far from a limit, or were not counted. */
 async function voidsOf(work, limiter, failures) {
   const voids = failures.flatMap(Object.entries).map(([kind, number]) => `${number} decisions failed: ${kind}`)
   if (work.refused > 0) voids.push(`${work.refused} decisions were refused, where none was due`)
@@ -49,13 +49,13 @@ async function voidsOf(work, limiter, failures) {
   return voids
 }
 
-/** meanPerCall is how many decisions a command carried since then. */
+/** How many decisions a command carried since then. */
 function meanPerCall(limiter, before) {
   const after = limiter.calls?.()
   return after === undefined ? 1 : (after.decisions - before.decisions) / (after.calls - before.calls)
 }
 
-/** measured waits until the load is under way, and looks at the counters at the beginning and the end of `ms`. */
+/** Waits until the load is under way, and looks at the counters at the beginning and the end of `ms`. */
 async function measured(work, limiter, ms) {
   await pause(WARM_UP_MS / 4)
   const before = await snapshot(work, limiter)
@@ -71,7 +71,7 @@ async function measured(work, limiter, ms) {
   }
 }
 
-/** snapshot asks the servers first, and reads the rest in the turn in which they have answered. */
+/** Asks the servers first, and reads the rest in the turn in which they have answered. */
 async function snapshot(work, limiter) {
   const redisUs = await redisCpuUs()
   const { user, system } = process.cpuUsage()
@@ -79,7 +79,7 @@ async function snapshot(work, limiter) {
   return { redisUs, nodeUs: user + system, atMs: performance.now(), done: work.done, calls, carried: decisions }
 }
 
-/** redisCpuUs is all processor time of all servers so far, in user mode and in the kernel. */
+/** All processor time of all servers so far, in user mode and in the kernel. */
 async function redisCpuUs() {
   const infos = await Promise.all(servers.map((server) => server.info('cpu')))
   return 1e6 * infos.reduce((sum, info) => sum + fieldOf(info, 'used_cpu_user') + fieldOf(info, 'used_cpu_sys'), 0)
@@ -90,8 +90,8 @@ function fieldOf(info, name) {
 }
 
 /**
- * bytes makes one decision for each caller (where a window has a key of its own, one in this window and one in the next),
- * and measures what that added to the server.
+ * Makes one decision for each caller (where a window has a key of its own, one in this window and one in the next), and
+ * measures what that added to the server.
  */
 async function bytes({ callers, nextWindowMs, ...settings }) {
   const [server] = servers
@@ -111,7 +111,7 @@ async function bytes({ callers, nextWindowMs, ...settings }) {
   return { usage: sum(usages), used: (after - before) / (callers - 1), stored: await server.dbSize(), key: keys[0] }
 }
 
-/** usedMemory is what the server holds once its tables have moved to their new size. */
+/** What the server holds once its tables have moved to their new size. */
 async function usedMemory(server) {
   await pause(700)
   return fieldOf(await server.info('memory'), 'used_memory')

@@ -25,7 +25,7 @@ const source = {
 }
 const inputs = (version) => [{ file: 'rules.yaml', text: `${ruleText(name, count)}# version ${version}\n` }]
 
-/** queued is how long this thread was ready to run and did not get a processor, in ms, as Linux counts it. */
+/** How long this thread was ready to run and did not get a processor, in ms, as Linux counts it. */
 const queued = (() => {
   try {
     const file = openSync(`/proc/self/task/${process.pid}/schedstat`)
@@ -51,14 +51,14 @@ const requests = Array.from({ length: 5_000 }, (_, i) => ({
 }))
 let at = 0
 
-/** turn makes some decisions, and lets the event loop go round. */
+/** Makes some decisions, and lets the event loop go round. */
 function turn() {
   for (let i = 0; i < PER_TURN; i++) limiter.check(requests[at++ % requests.length])
   return new Promise((resolve) => setImmediate(resolve))
 }
 
 /**
- * watch decides until something is done. It returns how long each turn took, in ms, without the time in which this thread
+ * Decides until something is done. It returns how long each turn took, in ms, without the time in which this thread
  * wanted to run and another process had the processor.
  */
 async function watch(isDone) {
@@ -100,7 +100,7 @@ function idle(ms) {
   return watch(() => performance.now() > end)
 }
 
-/** gcWithin adds up what the garbage collector took of the longest turn. */
+/** Adds up what the garbage collector took of the longest turn. */
 function gcWithin({ from, to }) {
   const within = gcs.filter(({ startTime, duration }) => startTime + duration > from && startTime < to)
   return within.reduce(

@@ -7,11 +7,11 @@ import { reapAtExit } from '../../tests/servers/reaper.mjs'
 
 const bareServer = fileURLToPath(new URL('../grpc/server.mjs', import.meta.url))
 const cli = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
-/** watcher is a module to load before a server that is to be watched. */
+/** A module to load before a server that is to be watched. */
 export const watcher = new URL('./watch-process.mjs', import.meta.url).href
 const TICK_US = 10_000
 
-/** startBare starts a grpc-js server that answers every call with the same bytes. */
+/** Starts a grpc-js server that answers every call with the same bytes. */
 export async function startBare() {
   const child = fork(bareServer, ['grpc-js'], { execArgv: ['--expose-gc'] })
   const [{ port }] = await once(child, 'message')
@@ -19,8 +19,8 @@ export async function startBare() {
 }
 
 /**
- * startService starts `sluice serve` as an operator would. With `watched`, a module that is loaded before it tells what its
- * process did: see watch-process.mjs.
+ * Starts `sluice serve` as an operator would. With `watched`, a module that is loaded before it tells what its process
+ * did: see watch-process.mjs.
  */
 export async function startService({ rules, redis, workers, watched = false, more = [], nodeFlags = [] }) {
   const flags = [
@@ -54,7 +54,7 @@ export async function startService({ rules, redis, workers, watched = false, mor
   throw new Error('sluice serve ended before it was listening')
 }
 
-/** watched returns what a watched service did since the last time: see process-watch.mjs. */
+/** Returns what a watched service did since the last time: see process-watch.mjs. */
 export async function watched({ child }) {
   const told = once(child.stdio[3], 'data')
   child.kill('SIGUSR2')
@@ -62,7 +62,7 @@ export async function watched({ child }) {
   return JSON.parse(String(line))
 }
 
-/** fallbacksOf lists what the service decided without its store, and calls to the store that failed, as text. */
+/** Lists what the service decided without its store, and calls to the store that failed, as text. */
 export async function fallbacksOf({ admin }) {
   const stats = await (await fetch(`${admin}/stats?format=json`)).json()
   return Object.entries(stats)
@@ -77,7 +77,7 @@ export async function stop({ child }) {
   await ended
 }
 
-/** cpuUs is the processor time of a process and of those that it started, so far. Linux only; elsewhere it is NaN. */
+/** The processor time of a process and of those that it started, so far. Linux only; elsewhere it is NaN. */
 export function cpuUs({ child }) {
   try {
     const stats = readdirSync('/proc')

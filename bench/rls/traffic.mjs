@@ -12,7 +12,7 @@ const STEP = 7_919
 /** A message follows one byte of flags and four of length, and begins with the tag of its overall code. */
 const CODE_AT = 6
 
-/** requestOf is what Envoy asks about one caller: one descriptor, or two with three entries. */
+/** What Envoy asks about one caller: one descriptor, or two with three entries. */
 function requestOf(descriptors) {
   const one = [text(2, entry('api_key', `sk_live_7d1f0b6a2c9e4853d${PLACE}`))]
   const two = [
@@ -22,7 +22,7 @@ function requestOf(descriptors) {
   return Buffer.concat([text(1, 'bench'), ...(descriptors === 1 ? one : two)])
 }
 
-/** placesOf finds where the number of the caller stands in a request. */
+/** Finds where the number of the caller stands in a request. */
 function placesOf(request) {
   const places = []
   for (let at = request.indexOf(PLACE); at >= 0; at = request.indexOf(PLACE, at + DIGITS)) places.push(at)
@@ -30,8 +30,8 @@ function placesOf(request) {
 }
 
 /**
- * trafficOf asks about one caller after the other, in an order that looks random and is the same each time. An answer is
- * right when its overall code is OK, or OVER_LIMIT where refusals are due; `codes` counts both.
+ * Asks about one caller after the other, in an order that looks random and is the same each time. An answer is right
+ * when its overall code is OK, or OVER_LIMIT where refusals are due; `codes` counts both.
  */
 export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, dueRefusals } = {}) {
   const request = requestOf(descriptors)
@@ -55,7 +55,7 @@ export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, du
 /** What Redis did not decide is refused: an answer of the failure policy shows. Overload is to show as a longer wait. */
 const POLICY = { on_store_failure: 'closed', timeout_ms: 10_000 }
 
-/** FAR is a limit that nobody reaches, and that gives nothing back while a benchmark runs. */
+/** A limit that nobody reaches, and that gives nothing back while a benchmark runs. */
 export const FAR = { unit: 'day', requests_per_unit: 1_000_000_000 }
 
 /** rulesOf are rules for either traffic. JSON is YAML. */

@@ -14,7 +14,7 @@ const CONNECTIONS = 4
 
 const { service, descriptors, inFlight, ms, latencyMs, reached } = JSON.parse(process.argv[2])
 
-/** during measures what happens in `ms`: answers, and the processor time of the server and of this process. */
+/** Measures what happens in `ms`: answers, and the processor time of the server and of this process. */
 async function during(server, load) {
   await pause(WARM_UP_MS)
   const [serverUs, own, answers, startAt] = [cpuUs(server), process.cpuUsage(), load.answers, performance.now()]
@@ -39,7 +39,7 @@ function refusalsSince(before) {
   return dueRefusals === undefined ? { voids: [] } : dueRefusals.judge(over / (ok + over))
 }
 
-/** latencyOf measures the time of an answer at a rate, arrivals on a fixed schedule. */
+/** Measures the time of an answer at a rate, arrivals on a fixed schedule. */
 async function latencyOf(load, perSecond) {
   await load.scheduled(perSecond, WARM_UP_MS)
   const before = { ...codes }

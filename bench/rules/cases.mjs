@@ -41,7 +41,7 @@ export const cases = {
 
 const limit = { unit: 'hour', requests_per_unit: 4_000_000_000 }
 
-/** id is a number that looks like one of a database: different for each i, of one to six digits. */
+/** A number that looks like one of a database: different for each i, of one to six digits. */
 const id = (i) => (i * 610_639 + 77_003) % 999_983
 
 function flat(key, pattern, value) {
@@ -62,14 +62,14 @@ function blocks(block) {
   )
 }
 
-/** mix is a hash: the same numbers in every run, and different ones for each i. */
+/** A hash: the same numbers in every run, and different ones for each i. */
 function mix(i, salt) {
   let x = Math.imul(i + 1, 0x9e3779b1) ^ Math.imul(salt, 0x85ebca6b)
   x = Math.imul(x ^ (x >>> 16), 0x45d9f3b)
   return (x ^ (x >>> 16)) >>> 0
 }
 
-/** ipv4 makes blocks of 17 to 32 bits. A number of their own in the first 17 bits keeps any two of them apart. */
+/** Makes blocks of 17 to 32 bits. A number of their own in the first 17 bits keeps any two of them apart. */
 function ipv4(i) {
   const prefix = 17 + (mix(i, 1) % 16)
   const base = ((i & 0x1ffff) << 15) | (mix(i, 2) & 0x7fff)
@@ -81,7 +81,7 @@ function ipv4(i) {
   }
 }
 
-/** ipv6 makes blocks of 40 to 64 bits, and single addresses. */
+/** Makes blocks of 40 to 64 bits, and single addresses. */
 function ipv6(i) {
   const prefix = i % 5 === 0 ? 128 : 40 + (mix(i, 4) % 25)
   const words = [0x2001_0000 | (i >>> 8), (i << 24) | (mix(i, 5) & 0xffffff), mix(i, 6), mix(i, 7)]
@@ -98,7 +98,7 @@ function ipv6(i) {
   }
 }
 
-/** nested makes a tree of this depth that is as wide on the upper levels as on the lower ones. */
+/** Makes a tree of this depth that is as wide on the upper levels as on the lower ones. */
 function nested(depth) {
   const keys = ['region', 'tenant', 'user', 'endpoint'].slice(4 - depth)
   const width = (count) => Math.ceil(count ** (1 / depth))

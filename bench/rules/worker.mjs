@@ -10,7 +10,7 @@ import { ruleText } from './text.mjs'
 
 // node --expose-gc worker.mjs '{"task": …}' prints one JSON object. One process measures one thing.
 
-/** kept holds the last answer, so that no compiler may leave the work out. */
+/** Holds the last answer, so that no compiler may leave the work out. */
 let kept
 
 const tasks = { lookups, loading, accounts }
@@ -18,9 +18,9 @@ const { task, ...options } = JSON.parse(process.argv[2])
 process.stdout.write(JSON.stringify(tasks[task](options)))
 
 /**
- * lookups measures match() and whole decisions of one case, on the small and the large set in turn. "hot" asks for a
- * hundred descriptors of the first ten rules, which stay in the processor's caches; "spread" asks for one descriptor of
- * each rule of the large set, in random order, so that nearly each look-up misses them.
+ * Measures match() and whole decisions of one case, on the small and the large set in turn. "hot" asks for a hundred
+ * descriptors of the first ten rules, which stay in the processor's caches; "spread" asks for one descriptor of each
+ * rule of the large set, in random order, so that nearly each look-up misses them.
  */
 function lookups({ name, few, many, perRound, rounds }) {
   const { descriptors, entries } = cases[name]
@@ -41,7 +41,7 @@ function lookups({ name, few, many, perRound, rounds }) {
   return result
 }
 
-/** measure returns the times of all rounds in ns, for each set. The sets take turns, and turns at being first. */
+/** Returns the times of all rounds in ns, for each set. The sets take turns, and turns at being first. */
 function measure(sets, run, requests, perRound, rounds) {
   const times = sets.map(() => [])
   for (const set of sets) run(set, requests, 0, Math.max(perRound, requests.length))
@@ -65,7 +65,7 @@ function runDecision({ limiter }, requests, from, count) {
   for (let i = 0; i < count; i++) kept = limiter.check(requests[(from + i) % requests.length])
 }
 
-/** checkMatches makes sure that both sets are asked what they are said to be asked. */
+/** Makes sure that both sets are asked what they are said to be asked. */
 function checkMatches([few, many], hot, spread) {
   const find = ({ domain }, { descriptors }) =>
     match(domain, descriptors[0].entries)
@@ -91,8 +91,8 @@ function shuffled(items) {
 }
 
 /**
- * accounts measures decisions under a tiered rule, with their HTTP fields, for callers that are known in different ways.
- * Each of them is one of so many callers, in random order; the ways take turns.
+ * Measures decisions under a tiered rule, with their HTTP fields, for callers that are known in different ways. Each of
+ * them is one of so many callers, in random order; the ways take turns.
  */
 function accounts({ callers, perRound, rounds }) {
   const rate_limit = { unit: 'hour', requests_per_unit: 4_000_000_000 }
@@ -131,7 +131,7 @@ function accounts({ callers, perRound, rounds }) {
   return Object.fromEntries(Object.keys(ways).map((way, i) => [way, times[i]]))
 }
 
-/** loading measures how long a YAML file of many rules takes from text to rules in force, and what they weigh. */
+/** Measures how long a YAML file of many rules takes from text to rules in force, and what they weigh. */
 function loading({ name, count }) {
   const texts = [{ file: 'rules.yaml', text: ruleText(name, count) }]
   kept = loadRules([{ file: 'first.yaml', text: ruleText(name, 1) }])

@@ -34,7 +34,7 @@ const SPENT_SHARE = 0.5
 /** Of the share that is due: callers come in a random order. */
 const SHARE_MARGIN = 0.1
 
-/** openWorkload makes a node of a kind, and the load on it. `every time` is Redis alone, without anything in memory. */
+/** Makes a node of a kind, and the load on it. `every time` is Redis alone, without anything in memory. */
 async function openWorkload({ kind, url, server }, name) {
   const { callers, rule, spent, limited } = WORKLOADS[name]
   await server.flushAll()
@@ -46,7 +46,7 @@ async function openWorkload({ kind, url, server }, name) {
   const usedBefore = used.reduce((sum, { cost }) => sum + cost, 0)
   const stats = () => store.stats ?? { decisions: load.done, asked: load.done, exchanges: 0 }
   const load = new Load((n) => store.decide(charges[n]), randomOrder(callers, Math.max(callers, 1_000)))
-  /** end closes the store, which gives its slices back, and says why the figures are none. */
+  /** Closes the store, which gives its slices back, and says why the figures are none. */
   const end = async () => {
     await store.close()
     const failures = Object.entries(load.reasons).map(([reason, number]) => `${name}: ${number} failed: ${reason}`)
@@ -60,7 +60,7 @@ async function openWorkload({ kind, url, server }, name) {
   return { load, look: () => snapshot(server, load, stats()), end }
 }
 
-/** shareVoids compares refusals with those that are due. Counting that is eventual promises a bound, not a share. */
+/** Compares refusals with those that are due. Counting that is eventual promises a bound, not a share. */
 function shareVoids(kind, name, { refused }, dueRefusals) {
   if (kind === 'eventual') return []
   if (dueRefusals !== undefined) return dueRefusals.judge(refused).voids.map((reason) => `${name}: ${reason}`)
@@ -69,7 +69,7 @@ function shareVoids(kind, name, { refused }, dueRefusals) {
   return isDue ? [] : [`${name}: a share of ${refused.toFixed(3)} was refused, where ${due} was due`]
 }
 
-/** rates measures decisions with each number in flight. */
+/** Measures decisions with each number in flight. */
 export async function rates({ workloads, levels, ms, warmUpMs, ...node }) {
   const results = { voids: [] }
   for (const name of workloads) {
@@ -85,7 +85,7 @@ export async function rates({ workloads, levels, ms, warmUpMs, ...node }) {
   return results
 }
 
-/** times measures how long a decision takes, arrivals being on a schedule. */
+/** Measures how long a decision takes, arrivals being on a schedule. */
 export async function times({ workloads, ms, warmUpMs, ...node }) {
   const results = { voids: [] }
   for (const [name, perSecond] of Object.entries(workloads)) {
@@ -117,7 +117,7 @@ async function measured(look, ms, warmUpMs) {
   return difference(before, await look())
 }
 
-/** snapshot reads the counters here in this very turn, and then those of the server. */
+/** Reads the counters here in this very turn, and then those of the server. */
 async function snapshot(server, load, { asked, exchanges }) {
   const { user, system } = process.cpuUsage()
   const { done, refused, failed } = load

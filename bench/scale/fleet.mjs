@@ -7,9 +7,9 @@ const LAST_ANSWERS_MS = 500
 const STEP_MS = 4
 
 /**
- * fleet is some nodes of a fleet. Each sends hits to every stream, which is a rule and one counter that all nodes share, on
- * a schedule that starts when the parent says. It returns what was admitted in each millisecond, by when it was `asked` and
- * by when it was `answered`.
+ * Some nodes of a fleet. Each sends hits to every stream, which is a rule and one counter that all nodes share, on a
+ * schedule that starts when the parent says. It returns what was admitted in each millisecond, by when it was `asked`
+ * and by when it was `answered`.
  */
 export async function fleet({ url, nodes, streams, phases }) {
   const totalMs = phases.reduce((sum, { ms }) => sum + ms, LAST_ANSWERS_MS)
@@ -63,7 +63,7 @@ export async function fleet({ url, nodes, streams, phases }) {
   return { logs, arrived, longestStallMs }
 }
 
-/** ready tells the parent that this process is, and returns what the parent then says. */
+/** Tells the parent that this process is, and returns what the parent then says. */
 function ready() {
   return new Promise((resolve) => {
     process.once('message', resolve)
@@ -71,7 +71,7 @@ function ready() {
   })
 }
 
-/** victim is a node that takes slices until it is killed, or told to end: then it gives them back. */
+/** A node that takes slices until it is killed, or told to end: then it gives them back. */
 export async function victim({ url, streams, perSecond }) {
   const store = await openNode(url, { isEager: true })
   const charges = streams.map(({ name, rule }) => chargesOf(1, rule, name)[0])
@@ -89,7 +89,7 @@ export async function victim({ url, streams, perSecond }) {
   return {}
 }
 
-/** sizes lets nodes use a budget up, and returns what each got when how much was left. */
+/** Lets nodes use a budget up, and returns what each got when how much was left. */
 export async function sizes({ url, server, nodes, perSecond, limit }) {
   await server.flushAll()
   const grants = []

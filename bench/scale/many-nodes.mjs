@@ -24,7 +24,7 @@ const RULES = [
   { algorithm: 'fixed_window' },
 ]
 
-/** streamsOf makes one counter, which all nodes share, for each rule and each way to count. */
+/** Makes one counter, which all nodes share, for each rule and each way to count. */
 const streamsOf = (kinds, prefix = '') =>
   RULES.flatMap(({ algorithm, sub_windows }) =>
     kinds.map((kind) => ({
@@ -42,7 +42,7 @@ const streamsOf = (kinds, prefix = '') =>
     })),
   )
 
-/** phasesOf is the traffic: three times the limit, evenly; below the limit; three times the limit, most of it on one node. */
+/** The traffic: three times the limit, evenly; below the limit; three times the limit, most of it on one node. */
 function phasesOf(nodes) {
   const perSecond = (1000 * LIMIT) / WINDOW_MS
   const even = (total) => Array.from({ length: nodes }, () => total / nodes)
@@ -55,7 +55,7 @@ function phasesOf(nodes) {
 }
 const BELOW = 1
 
-/** runFleet lets a fleet count on shared counters, all ways at once, and adds up what its processes admitted. */
+/** Lets a fleet count on shared counters, all ways at once, and adds up what its processes admitted. */
 async function runFleet(server, nodes) {
   await server.call('FLUSHALL')
   const streams = streamsOf(KINDS)
@@ -121,7 +121,7 @@ function resultOf(stream, logs, startAtMs) {
   }
 }
 
-/** boundOf is what eventual nodes may admit over the limit, at the highest rate that one of them got for so long. */
+/** What eventual nodes may admit over the limit, at the highest rate that one of them got for so long. */
 function boundOf(nodes, arrived) {
   const lifeMs = eventualLifeMs(SYNC_MS)
   const most = Math.max(...arrived.map((counts) => Math.max(...inLast(lifeMs, counts))))
@@ -130,7 +130,7 @@ function boundOf(nodes, arrived) {
 
 const overOf = ({ over }) => Math.max(0, Math.ceil(over))
 
-/** tryFleet runs a fleet until a round is valid, and returns that, if there is one, and all that it tried. */
+/** Runs a fleet until a round is valid, and returns that, if there is one, and all that it tried. */
 async function tryFleet(server, nodes) {
   const tried = []
   const measure = async () => {
@@ -141,7 +141,7 @@ async function tryFleet(server, nodes) {
   return { valid, tried }
 }
 
-/** reportFleets returns what fleets admitted in valid rounds, and what any fleet admitted in spite of a promise. */
+/** Returns what fleets admitted in valid rounds, and what any fleet admitted in spite of a promise. */
 export async function reportFleets(server) {
   const fleets = {}
   const broken = []
@@ -201,7 +201,7 @@ function reportFleet(nodes, { results, bound, longestStallMs }) {
 
 // --- what a node that ends takes along ---
 
-/** end ends a node with a signal, and says what it held, and when that was charged and the whole budget back. */
+/** Ends a node with a signal, and says what it held, and when that was charged and the whole budget back. */
 async function end(server, signal) {
   const streams = streamsOf(['leased'], signal)
   const task = { task: 'victim', url: server.url, streams, perSecond: (500 * LIMIT) / WINDOW_MS }
@@ -221,7 +221,7 @@ async function end(server, signal) {
   return found
 }
 
-/** watch looks at a counter until all of its budget is back. */
+/** Looks at a counter until all of its budget is back. */
 async function watch(redis, { key, limit }, endedAt) {
   const probe = { key, limit, holder: 'probe', spent: 0, confirmed: 0, keep: 0, need: 0, ahead: 0, cost: 1 }
   let held

@@ -12,13 +12,13 @@ export const KINDS = ['exact', 'leased', 'eventual']
 const worker = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 const execute = promisify(execFile)
 
-/** measure runs a task in a process of its own. */
+/** Runs a task in a process of its own. */
 export async function measure(task) {
   const { stdout } = await execute(process.execPath, [worker, JSON.stringify(task)], { maxBuffer: 2 ** 28 })
   return JSON.parse(stdout)
 }
 
-/** startWorker starts a process for a task that says when it is ready, and waits for that. */
+/** Starts a process for a task that says when it is ready, and waits for that. */
 export async function startWorker(task) {
   const child = fork(worker, [JSON.stringify(task)])
   reapAtExit(child)
@@ -39,7 +39,7 @@ export const us = (value) => `${value.toFixed(2)} µs`
 export const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.001 ? 4 : 1)} %`
 export const signed = (value) => `${value < 0 ? '−' : '+'}${count(Math.abs(value))}`
 
-/** failuresLine adds up how many decisions failed, by the reason. */
+/** Adds up how many decisions failed, by the reason. */
 export function failuresLine(what, reasons) {
   const total = {}
   for (const [reason, number] of reasons.flatMap(Object.entries)) total[reason] = (total[reason] ?? 0) + number

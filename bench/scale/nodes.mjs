@@ -9,7 +9,7 @@ import { RedisStore } from '../../dist/stores/redis/redis-store.js'
 export const TIMEOUT_MS = 10_000
 const PARTITIONS = 32
 
-/** openRedis opens a store on a connection of its own, and waits until that is there. */
+/** Opens a store on a connection of its own, and waits until that is there. */
 export async function openRedis(url) {
   let isConnected = () => {}
   const connected = new Promise((resolve) => {
@@ -21,8 +21,9 @@ export async function openRedis(url) {
 }
 
 /**
- * openNode opens what one node of the service has: slices and refusals in memory, before Redis. It waits until it hears. Where nodes are
- * `eager`, the first hit takes a slice, as if every caller came often: what slices promise shows when there are some.
+ * Opens what one node of the service has: slices and refusals in memory, before Redis. It waits until it hears. Where
+ * nodes are `eager`, the first hit takes a slice, as if every caller came often: what slices promise shows when there
+ * are some.
  */
 export async function openNode(url, { isEager = false, decorate = (redis) => redis } = {}) {
   const redis = await openRedis(url)
@@ -32,7 +33,7 @@ export async function openNode(url, { isEager = false, decorate = (redis) => red
   return new LeasedStore(decorate(redis), isEager ? { minHits: 1 } : {})
 }
 
-/** chargesOf returns the charges of `count` callers on one rule, as a request makes them, with keys spelled for Redis. */
+/** Returns the charges of `count` callers on one rule, as a request makes them, with keys spelled for Redis. */
 export function chargesOf(count, rateLimit, name = 'caller') {
   const rate_limit = { timeout_ms: TIMEOUT_MS, ...rateLimit }
   const rules = compileObjects([{ domain: 'api', descriptors: [{ key: name, rate_limit }] }])

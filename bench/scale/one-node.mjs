@@ -39,7 +39,7 @@ const costsOf = (runs) => [
   us(middle(runs, 'nodeUs')),
 ]
 
-/** reportRates measures how many decisions one process makes, with a fixed number in flight. */
+/** Measures how many decisions one process makes, with a fixed number in flight. */
 export async function reportRates(url) {
   const task = { task: 'rates', url, workloads: WORKLOADS, levels: LEVELS, ms: MEASURE_MS, warmUpMs: WARM_UP_MS }
   const results = await measureAll(
@@ -67,7 +67,7 @@ export async function reportRates(url) {
   return Object.fromEntries(WORKLOADS.map((workload) => [workload, Object.fromEntries(KINDS.map(ratesOf(workload)))]))
 }
 
-/** reportRatios compares with exact counting, and exact counting with a store that has nothing in memory. */
+/** Compares with exact counting, and exact counting with a store that has nothing in memory. */
 function reportRatios(rateOf) {
   const pairs = [
     ['leased', 'exact', RATE_GOAL],
@@ -85,7 +85,7 @@ function reportRatios(rateOf) {
   say(...lines)
 }
 
-/** reportTimes lets the same arrivals come to all: half of what exact counting made, and callers at twice their limit. */
+/** Lets the same arrivals come to all: half of what exact counting made, and callers at twice their limit. */
 export async function reportTimes(url, rates) {
   const workloads = Object.fromEntries(TIMED.map((workload) => [workload, rates[workload].exact.perSecond / 2]))
   workloads[TWICE] = OVER_PER_SECOND

@@ -2,7 +2,7 @@
 // on. The algorithm's own count is fed with what was admitted, at the moment it was, whether it fits or not: the most that
 // it is ever above the limit is what was admitted too much.
 
-/** mostOver returns by how much the count of an algorithm was ever above its limit; 0 or less is kept. */
+/** Returns by how much the count of an algorithm was ever above its limit; 0 or less is kept. */
 export function mostOver(rule, admitted, originMs) {
   let most = Number.NEGATIVE_INFINITY
   const count = COUNTS[rule.sub_windows === undefined ? rule.algorithm : 'sub_windows'](rule)

@@ -61,7 +61,7 @@ function shareText(share) {
 
 const SAMPLE_MS = 20
 
-/** admittedPlot draws what a fleet has admitted in the last window, over time. */
+/** Draws what a fleet has admitted in the last window, over time. */
 export function admittedPlot(series, { limit, windowMs, phaseMs }) {
   const [left, right, top, bottom] = [60, 636, 84, 330]
   const totalMs = 3 * phaseMs
@@ -122,7 +122,7 @@ const BINS_PER_DECADE = 8
 const BEGUN = 0.8
 const COLOURS = ['few', 'some', 'many']
 
-/** slicesPlot draws how large slices were, by how much was left of the budget. */
+/** Draws how large slices were, by how much was left of the budget. */
 export function slicesPlot(grants, { perSecond, limit }) {
   const [left, right, top, bottom] = [70, 640, 84, 370]
   const x = logScale([1, 50_000], [left, right])
@@ -164,7 +164,7 @@ export function slicesPlot(grants, { perSecond, limit }) {
   ])
 }
 
-/** binned takes the median size of grants that came when about the same was left. */
+/** Takes the median size of grants that came when about the same was left. */
 function binned(grants) {
   const bins = new Map()
   for (const grant of grants.filter(([left]) => left > 0)) {

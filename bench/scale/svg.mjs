@@ -14,7 +14,7 @@ const INKS = {
   many: { light: '#8250df', dark: '#bc8cff' },
 }
 
-/** coloursOf spells the colours of a theme. Variables would be shorter, but not every viewer knows them. */
+/** Spells the colours of a theme. Variables would be shorter, but not every viewer knows them. */
 const coloursOf = (theme) =>
   [
     `.sheet { fill: ${SHEET[theme]}; stroke: ${GRID[theme]} }`,
@@ -38,13 +38,13 @@ ${coloursOf('light')}
 ${coloursOf('dark')}
 }`
 
-/** spelled makes text safe between tags and in attributes. */
+/** Makes text safe between tags and in attributes. */
 const spelled = (text) => `${text}`.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;')
 
-/** round spells a coordinate in as few characters as the eye needs. */
+/** Spells a coordinate in as few characters as the eye needs. */
 const round = (value) => `${Math.round(value * 10) / 10}`
 
-/** figure is the whole document. */
+/** The whole document. */
 export function figure({ width, height, title, about }, parts) {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title about">
 <title id="title">${spelled(title)}</title>
@@ -70,7 +70,7 @@ export function bar(x, y, [width, height], kind) {
   return `<rect class="fill ${kind}" x="${round(x)}" y="${round(y)}" width="${round(Math.max(width, 1))}" height="${round(height)}" rx="1.5"/>`
 }
 
-/** curve joins points by straight lines. */
+/** Joins points by straight lines. */
 export function curve(points, kind) {
   const steps = points.map(([x, y]) => `${round(x)},${round(y)}`)
   return `<polyline class="stroke ${kind}" points="${steps.join(' ')}"/>`
@@ -80,7 +80,7 @@ export function dot([x, y], kind) {
   return `<circle class="fill ${kind}" cx="${round(x)}" cy="${round(y)}" r="2.5"/>`
 }
 
-/** scale maps a range of values to a range of pixels. */
+/** Maps a range of values to a range of pixels. */
 export function scale([from, to], [start, end]) {
   return (value) => start + ((value - from) / (to - from)) * (end - start)
 }

@@ -11,7 +11,7 @@ const sluice = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.
 const ANY_PORTS = ['--http-port', '0', '--grpc-port', '0', '--admin-port', '0', '--host', '127.0.0.1']
 const IDLE_MS = 2_000
 
-/** ended runs a program to its end. */
+/** Runs a program to its end. */
 export async function ended(args) {
   const startedAt = performance.now()
   const child = started(args)
@@ -23,7 +23,7 @@ export async function ended(args) {
   return figures
 }
 
-/** healthy runs `sluice serve` until its health check answers 200, and then for two seconds without a request. */
+/** Runs `sluice serve` until its health check answers 200, and then for two seconds without a request. */
 export async function healthy(args) {
   const startedAt = performance.now()
   const child = started([sluice, 'serve', '--log-format', 'json', ...ANY_PORTS, ...args])
@@ -62,7 +62,7 @@ async function statusOf(url) {
   return response.statusCode
 }
 
-/** familyOf returns a process and those that it started. */
+/** Returns a process and those that it started. */
 function familyOf(pid) {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
   return [String(pid), ...children]
@@ -77,7 +77,7 @@ function parentOf(pid) {
   }
 }
 
-/** cpuMsOf is the processor time of a process and its workers, all threads: from the scheduler, which counts nanoseconds. */
+/** The processor time of a process and its workers, all threads: from the scheduler, which counts nanoseconds. */
 function cpuMsOf(pid) {
   const threads = familyOf(pid).flatMap((each) =>
     readdirSync(`/proc/${each}/task`).map((thread) => `/proc/${each}/task/${thread}/schedstat`),
@@ -85,7 +85,7 @@ function cpuMsOf(pid) {
   return threads.reduce((sum, path) => sum + Number(readFileSync(path, 'utf8').split(' ')[0]) / 1e6, 0)
 }
 
-/** residentBytes is the memory of a process and its workers: of the largest of them, and of all. */
+/** The memory of a process and its workers: of the largest of them, and of all. */
 function residentBytes(pid) {
   const each = familyOf(pid).map((member) => {
     const [, kib] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${member}/status`, 'utf8'))

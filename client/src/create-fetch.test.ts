@@ -25,7 +25,7 @@ interface Sent {
   readonly init: RequestInit
 }
 
-/** served makes a paced fetch whose server gives these answers one after the other, the last of them for ever. */
+/** Makes a paced fetch whose server gives these answers one after the other, the last of them for ever. */
 function served(answers: readonly Answer[], options: PacedFetchOptions = {}) {
   const sent: Sent[] = []
   const startedMs = performance.now()
@@ -45,7 +45,7 @@ function served(answers: readonly Answer[], options: PacedFetchOptions = {}) {
   return { fetch, sent, times: () => sent.map(({ atMs }) => Math.round(atMs)) }
 }
 
-/** outcome runs the clock until a call ends, and says how. */
+/** Runs the clock until a call ends, and says how. */
 async function outcome(call: Promise<Response>): Promise<Response | RateLimitError> {
   const ended = call.catch((error: unknown) => error as RateLimitError)
   await vi.advanceTimersByTimeAsync(600_000)
@@ -205,7 +205,7 @@ describe('a call that ends early', () => {
         return new Response('body')
       },
     })
-    /** ended is how a call ends at once. */
+    /** How a call ends at once. */
     const ended = async (): Promise<unknown> => {
       const call = fetch(URL_).then(
         ({ status }) => status,
@@ -340,7 +340,7 @@ describe('throttle', () => {
 })
 
 describe('share', () => {
-  /** linked makes two ends: what one tells, the other hears. */
+  /** Makes two ends: what one tells, the other hears. */
   function linked(): readonly [Share, Share] {
     const ends: ((learnt: Learnt) => void)[] = []
     const end = (at: number): Share => ({

@@ -28,20 +28,20 @@ const budget = (remaining: number, resetMs: number, limit = 100): Budget => ({
 
 const MAX_WAITING = 20_000
 
-/** emptied makes a lane whose server has nothing left for so long. */
+/** Makes a lane whose server has nothing left for so long. */
 function emptied(resetMs: number): Lane {
   const lane = new Lane()
   lane.pacer.update(now(), [budget(0, resetMs)])
   return lane
 }
 
-/** refill answers the call that asked, and says that there is ample budget. */
+/** Answers the call that asked, and says that there is ample budget. */
 function refill(lane: Lane, asked: LaneCall): void {
   lane.pacer.answered(now(), asked.cost, [budget(100, 1_000)])
   lane.look()
 }
 
-/** enterAll has calls enter, and returns the names of those that went, in their order. */
+/** Has calls enter, and returns the names of those that went, in their order. */
 function enterAll(lane: Lane, calls: readonly (readonly [name: string, call: LaneCall])[]): string[] {
   const went: string[] = []
   for (const [name, each] of calls) void lane.enter(each, MAX_WAITING).then(() => went.push(name))

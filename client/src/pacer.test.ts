@@ -23,14 +23,14 @@ function pacerOf(...budgets: Partial<Budget>[]): Pacer {
   return pacer
 }
 
-/** answer sends a call and answers it at once. */
+/** Sends a call and answers it at once. */
 function answer(pacer: Pacer, atMs: number, ...budgets: Partial<Budget>[]): void {
   const cost = { requests: 1 }
   pacer.sent(atMs, cost)
   pacer.answered(atMs, cost, budgets.map(budget))
 }
 
-/** sendAll sends what may go at a time, and returns the costs of what went, at most `most`. */
+/** Sends what may go at a time, and returns the costs of what went, at most `most`. */
 function sendAll(pacer: Pacer, atMs: number, most = 1_000): Cost[] {
   const sent: Cost[] = []
   while (sent.length < most && pacer.waitMs(atMs, { requests: 1 }) === 0) {

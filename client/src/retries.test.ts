@@ -38,7 +38,7 @@ describe('jittered', () => {
 })
 
 describe('Accepts', () => {
-  /** dropped is the share of calls that are dropped at a time, asked with chances spread evenly. */
+  /** The share of calls that are dropped at a time, asked with chances spread evenly. */
   const dropped = (accepts: Accepts, atMs: number): number => {
     let count = 0
     for (let i = 0; i < 100; i++) if (!accepts.mayGo(atMs, i / 100)) count++

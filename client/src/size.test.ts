@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 const index = fileURLToPath(new URL('./index.ts', import.meta.url))
 
-/** sizeOf is what an app's bundle grows by when it imports these names, compressed. */
+/** What an app's bundle grows by when it imports these names, compressed. */
 async function sizeOf(names: string): Promise<number> {
   const app = `export { ${names} } from ${JSON.stringify(index)}`
   const bundle = await rolldown({

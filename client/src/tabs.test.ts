@@ -9,7 +9,7 @@ afterEach(() => {
   for (const channel of closing.splice(0)) channel.close()
 })
 
-/** opened shares by a name until the test is over. */
+/** Shares by a name until the test is over. */
 function opened(name: string, received: (learnt: Learnt) => void): Share {
   const share = shareTabs(name)
   share.hear(received)

@@ -21,7 +21,7 @@ import { ensureInstalled, requireNode, root, runMain, SetupError, say } from '..
 const here = dirname(fileURLToPath(import.meta.url))
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
-/** buildTree builds the tree of the image into a new folder, and returns its size in bytes. */
+/** Builds the tree of the image into a new folder, and returns its size in bytes. */
 async function buildTree(out) {
   if (existsSync(out)) throw new SetupError(`${out} exists; name a folder that does not`)
   const modules = join(out, 'app', 'node_modules')
@@ -34,7 +34,7 @@ async function buildTree(out) {
   return settle(out)
 }
 
-/** unpackOwn unpacks the packages of this repository as they are published. */
+/** Unpacks the packages of this repository as they are published. */
 async function unpackOwn(modules) {
   const packed = mkdtempSync(join(tmpdir(), 'sluice-packed-'))
   try {
@@ -49,8 +49,8 @@ async function unpackOwn(modules) {
 }
 
 /**
- * productionPackages returns the names of all packages that the service needs, as the lockfile resolves them. It throws where
- * one is needed in two versions: the tree is flat.
+ * Returns the names of all packages that the service needs, as the lockfile resolves them. It throws where one is
+ * needed in two versions: the tree is flat.
  */
 function productionPackages() {
   const { packages } = readJson(join(root, 'package-lock.json'))
@@ -79,7 +79,7 @@ function copyPackage(name, modules) {
   cpSync(from, join(modules, name), { recursive: true, dereference: true, filter: isNeeded })
 }
 
-/** writePrograms makes /bin/ratelimit, which gateways start by this name, and /bin/sluice, for everything else. */
+/** Makes /bin/ratelimit, which gateways start by this name, and /bin/sluice, for everything else. */
 function writePrograms(bin) {
   mkdirSync(bin)
   for (const name of ['ratelimit', 'sluice']) {
@@ -88,7 +88,7 @@ function writePrograms(bin) {
   }
 }
 
-/** writeLicenses writes one file with the license of everything in the tree. */
+/** Writes one file with the license of everything in the tree. */
 function writeLicenses(app, names) {
   const texts = names.map((name) => {
     const folder = join(app, 'node_modules', name)
@@ -101,7 +101,7 @@ function writeLicenses(app, names) {
   writeFileSync(join(app, 'LICENSES.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`))
 }
 
-/** settle gives every file the mode that it has in the image, whatever the umask was, and returns the size of all. */
+/** Gives every file the mode that it has in the image, whatever the umask was, and returns the size of all. */
 function settle(path) {
   const { mode, size } = statSync(path)
   if (!statSync(path).isDirectory()) {

@@ -58,7 +58,7 @@ const everybody = rateLimit({
   ],
 })
 
-/** fetch decides by itself what becomes of a refusal; `everybody.protect(handler)` does the same. */
+/** Decides by itself what becomes of a refusal; `everybody.protect(handler)` does the same. */
 async function fetch(request, connection) {
   const checked = await everybody.check(request, connection)
   if (!checked.allowed) return checked.response

@@ -1,7 +1,7 @@
 // An app that knows nothing of limits: a login, a model that counts its tokens, reports, and pages.
 import { createServer } from 'node:http'
 
-/** listenApp starts the app on a port, or a free one, and returns its address. */
+/** Starts the app on a port, or a free one, and returns its address. */
 export async function listenApp(port = 0) {
   const server = createServer((request, response) => {
     const [path] = (request.url ?? '/').split('?')
@@ -14,7 +14,7 @@ export async function listenApp(port = 0) {
   return `http://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : port}`
 }
 
-/** login takes one password for everybody. */
+/** Takes one password for everybody. */
 async function login(request, response) {
   let text = ''
   for await (const chunk of request) text += chunk
@@ -22,7 +22,7 @@ async function login(request, response) {
   response.writeHead(isRight ? 200 : 401, { 'Content-Type': 'text/plain' }).end(isRight ? 'welcome\n' : 'wrong\n')
 }
 
-/** chat answers word by word, and says in the end what that has cost. */
+/** Answers word by word, and says in the end what that has cost. */
 function chat(response) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
   for (const word of ['Hello', ' from', ' a', ' model']) response.write(`data: ${JSON.stringify({ text: word })}\n\n`)

@@ -23,7 +23,7 @@ app.use(
   }),
 )
 
-/** on runs middlewares for one route. */
+/** Runs middlewares for one route. */
 const on = (method, path, ...middlewares) => {
   for (const each of middlewares) {
     app.use((ctx, next) => (ctx.method === method && ctx.path === path ? each(ctx, next) : next()))

@@ -110,7 +110,7 @@ const FACADES: [library: string, start: (observer: Observer, wait: () => void) =
   ]),
 ]
 
-/** ThrottlerGuard guards one handler, outside of an app. */
+/** Guards one handler, outside of an app. */
 class ThrottlerGuard extends SluiceThrottlerGuard {
   protected override observer: Observer
 

@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000
 /** A Move lets time pass, and then sets the wall clock forward or back. */
 type Move = readonly [elapsedMs: number, setByMs: number]
 
-/** readings lists what a SteadyClock shows after each move, and what the wall showed. */
+/** Lists what a SteadyClock shows after each move, and what the wall showed. */
 function readings(moves: readonly Move[]): { wallMs: number[]; shownMs: number[] } {
   let [wall, monotonic] = [T, 5000]
   const clock = new SteadyClock(

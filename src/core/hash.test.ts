@@ -3,7 +3,7 @@ import { KeyedHash } from './hash.ts'
 
 const KEY: readonly [number, number] = [0x03020100, 0x07060504]
 
-/** hashOf returns the 64 bits as text, to compare them. */
+/** Returns the 64 bits as text, to compare them. */
 function hashOf(text: string, space = 0, [key0, key1] = KEY, domain = 0): string {
   const hash = new KeyedHash(key0, key1)
   hash.of(text, space, domain)

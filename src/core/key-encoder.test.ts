@@ -21,7 +21,7 @@ const RULES: DescriptorRule[] = [
 const domain = compileObjects([{ domain: 'd', descriptors: RULES }]).domains.get('d') as Domain
 const encoder = new KeyEncoder(new KeyedHash(1, 2))
 
-/** keysOf spells the counters of a descriptor, given as [key, value, key, value …]. */
+/** Spells the counters of a descriptor, given as [key, value, key, value …]. */
 function keysOf(...parts: string[]): string[] {
   const entries: Entry[] = []
   for (let i = 0; i < parts.length; i += 2) entries.push({ key: parts[i], value: parts[i + 1] })

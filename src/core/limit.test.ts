@@ -3,7 +3,7 @@ import { ERROR_RULES, type ErrorCode } from './errors.ts'
 import { compileLimit, type LimitOptions, scaleLimit } from './limit.ts'
 import { raisedBy } from './raised.suite.ts'
 
-/** message is what an error says before its rule: the rules themselves stand in errors.ts. */
+/** What an error says before its rule: the rules themselves stand in errors.ts. */
 function message(code: ErrorCode, whereAndWhat: string): string {
   return `${code}: ${whereAndWhat}${whereAndWhat.endsWith('?') ? '' : '.'} ${ERROR_RULES[code]}`
 }

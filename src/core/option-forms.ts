@@ -23,7 +23,7 @@ export type Forms = Readonly<Record<string, Form>>
 /** The table for a type of options: the compiler misses an option that has no form, and one too many. */
 export type FormsOf<O> = { readonly [K in keyof Required<O>]: Form }
 
-/** ANY is for what is checked where it is used, and for what may be anything. */
+/** For what is checked where it is used, and for what may be anything. */
 export const ANY: Form = { expected: 'anything', is: () => true }
 export const TEXT: Form = { expected: 'a text', is: (value) => typeof value === 'string' && value !== '' }
 export const BOOLEAN: Form = { expected: 'true or false', is: (value) => typeof value === 'boolean' }

@@ -10,7 +10,7 @@ function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b)
 }
 
-/** isFaster compares two fractions without rounding. */
+/** Compares two fractions without rounding. */
 function isFaster(pace: Pace, limit: number, windowMs: number): boolean {
   return BigInt(pace.unitsPerMs) * BigInt(windowMs) > BigInt(limit) * BigInt(pace.unitsPerHit)
 }

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { TwoGenerations } from './two-generations.ts'
 
 describe('TwoGenerations', () => {
-  /** filled holds the numbers from 0 on, each under itself. */
+  /** Holds the numbers from 0 on, each under itself. */
   const filled = (size: number, count: number): TwoGenerations<number, number> => {
     const map = new TwoGenerations<number, number>(size)
     for (let i = 0; i < count; i++) map.set(i, i)
     return map
   }
-  /** held are the keys that are known after so many. Each is looked for in a map of its own: a look changes the map. */
+  /** The keys that are known after so many. Each is looked for in a map of its own: a look changes the map. */
   const held = (size: number, count: number): number[] =>
     Array.from({ length: count }, (_, i) => i).filter((i) => filled(size, count).get(i) !== undefined)
 

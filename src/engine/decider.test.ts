@@ -50,7 +50,7 @@ const ask = (entry: string, cost = 1) => {
   return { domain: 'd', descriptors: [{ entries: [{ key, value }] }], cost }
 }
 
-/** bench has a decider and plans for it, on a store in memory, or on the same a round trip away. */
+/** Has a decider and plans for it, on a store in memory, or on the same a round trip away. */
 function bench(isShared = false) {
   const listener = new Listener()
   const memory = new MemoryStore({ clock })
@@ -197,7 +197,7 @@ describe('a request that is refused, and has grants', () => {
   const REFUSED = refusedVerdict(2, 0, 7_000, 9_000)
   const without = { ...allowedVerdict(5, 4, 0), fallback: 'open' as const }
 
-  /** decideBy has a decider whose store says this, one after the other, to a rule and then to two grants of its caller. */
+  /** Has a decider whose store says this, one after the other, to a rule and then to two grants of its caller. */
   function decideBy(...said: Verdict[]) {
     const { plan, listener } = bench()
     const store = { decide: () => [said.shift()] } as unknown as Store

@@ -161,7 +161,7 @@ export class Decider<S extends Store> {
     return this.#report(charges, fold(charges, verdicts), this.#now(), context)
   }
 
-  /** keep has what acquire took renewed for as long as the holder can give it back, see Renewals. */
+  /** Has what acquire took renewed for as long as the holder can give it back, see Renewals. */
   keep(permits: HeldPermits, holder: object): void {
     this.#renewals.keep(this.#store, permits, holder)
   }

@@ -18,7 +18,7 @@ const place = {
   ],
 }
 
-/** bench has a limiter, and what it told without the times. */
+/** Has a limiter, and what it told without the times. */
 function bench(observer?: Observer) {
   const events: Omit<DecisionEvent, 'ms'>[] = []
   const limiter = createLimiter({

@@ -10,7 +10,7 @@ import type { HeldPermits, Store } from './ports.ts'
 
 const START_MS = 1_700_000_040_000
 
-/** bench is a limiter on rules of the domain `api`, with a clock of its own. */
+/** A limiter on rules of the domain `api`, with a clock of its own. */
 function bench(...descriptors: DescriptorRule[]) {
   let nowMs = START_MS
   const clock: Clock = { nowMs: () => nowMs }
@@ -25,7 +25,7 @@ function bench(...descriptors: DescriptorRule[]) {
 const perMinute = (name: string, requests_per_unit: number) =>
   ({ name, algorithm: 'fixed_window', unit: 'minute', requests_per_unit }) as const
 
-/** ask makes a request of descriptors, each written as `key=value key=value`. */
+/** Makes a request of descriptors, each written as `key=value key=value`. */
 function ask(descriptors: string | string[], cost?: number, domain = 'api'): CheckRequest {
   const list = typeof descriptors === 'string' ? [descriptors] : descriptors
   const parsed = list.map((each) => ({
@@ -34,11 +34,11 @@ function ask(descriptors: string | string[], cost?: number, domain = 'api'): Che
   return { domain, descriptors: parsed, ...(cost !== undefined && { cost }) }
 }
 
-/** standings lists what every rule said: `name remaining kind`. */
+/** Lists what every rule said: `name remaining kind`. */
 const standings = ({ verdicts }: Decision): string[] =>
   verdicts.map(({ rule, verdict }) => `${rule.name} ${verdict.remaining} ${verdict.kind}`)
 
-/** promising is the same store, a round trip away. */
+/** The same store, a round trip away. */
 function promising(store: MemoryStore): Store {
   return {
     decide: async (charges) => store.decide(charges),

@@ -181,7 +181,7 @@ export class Limiter<S extends Store> {
     return this.#shedder
   }
 
-  /** keep has what hold or acquire took renewed for as long as the holder can give it back, see Renewals. */
+  /** Has what hold or acquire took renewed for as long as the holder can give it back, see Renewals. */
   keep(permits: HeldPermits, holder: object): void {
     this.#decider.keep(permits, holder)
   }

@@ -9,7 +9,7 @@ import { LiveRules } from './live-rules.ts'
 
 const limitOf = (requests: number): string => `{ unit: minute, requests_per_unit: ${requests} }`
 
-/** rules returns one file with one limit for each user. */
+/** Returns one file with one limit for each user. */
 function rules(rateLimit: string, file = 'api.yaml', domain = 'api'): RuleText[] {
   return [{ file, text: `domain: ${domain}\ndescriptors:\n  - key: user\n    rate_limit: ${rateLimit}\n` }]
 }
@@ -18,7 +18,7 @@ const GOOD = rules(limitOf(3))
 const TYPO = rules('{ unit: minut, requests_per_unit: 3 }')
 const OTHER_TYPO = rules('{ unit: minute, request_per_unit: 3 }')
 
-/** recorded returns LiveRules, and everything it tells. */
+/** Returns LiveRules, and everything it tells. */
 function recorded(mergeDomains = false): { live: LiveRules; loaded: RuleSet[]; refused: RulesError[] } {
   const loaded: RuleSet[] = []
   const refused: RulesError[] = []
@@ -29,7 +29,7 @@ function recorded(mergeDomains = false): { live: LiveRules; loaded: RuleSet[]; r
   return { live, loaded, refused }
 }
 
-/** limitsIn returns the limit for users of each domain. */
+/** Returns the limit for users of each domain. */
 function limitsIn(set: RuleSet): number[] {
   return [...set.domains.values()].map(({ root }) => root.branches.get('user')?.any?.rules[0].limit.max ?? -1)
 }
@@ -138,7 +138,7 @@ describe('LiveRules', () => {
 describe('requests across a change of rules', () => {
   const request = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] }
 
-  /** limited returns a limiter on live rules, and how to change them. Time stands still. */
+  /** Returns a limiter on live rules, and how to change them. Time stands still. */
   function limited(rateLimit: string) {
     const { live } = recorded()
     const limiter = new Limiter(live.current, new MemoryStore({ clock: { nowMs: () => 1_000_000 } }))

@@ -256,7 +256,7 @@ describe('fleet usage', () => {
   })
 })
 
-/** away is a store that answers later. */
+/** A store that answers later. */
 function away(store: Store): Store {
   const later = <T>(value: T): Promise<Awaited<T>> => Promise.resolve(value)
   return {

@@ -5,7 +5,7 @@ import { RulesError } from '../core/rules/problems.ts'
 import { LiveRules } from './live-rules.ts'
 import type { RuleReceiver, RuleSource } from './rule-source.ts'
 
-/** rules is a file with one limit for each user of a domain. */
+/** A file with one limit for each user of a domain. */
 function rules(domain: string, requests: number, file = `${domain}.yaml`): RuleInput {
   const text = `domain: ${domain}\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: ${requests} }\n`
   return { file, text }
@@ -50,7 +50,7 @@ class HandSource implements RuleSource {
   }
 }
 
-/** followed starts sources, and returns what comes of them. */
+/** Starts sources, and returns what comes of them. */
 async function followed(...sources: HandSource[]) {
   const refused: string[] = []
   const live = new LiveRules(

@@ -72,7 +72,7 @@ export class MergedSources {
     }
   }
 
-  /** #inTurn does one thing at a time, so that rules come into force in the order in which they were delivered. */
+  /** Does one thing at a time, so that rules come into force in the order in which they were delivered. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(work)
     this.#lastTurn = turn.catch(() => undefined)

@@ -17,7 +17,7 @@ const limit = (name: string, changes: RateLimitRule = {}): RateLimitRule => ({
 const entriesOf = (text: string): Entry[] =>
   text.split(', ').map((part) => ({ key: part.split('=')[0], value: part.split('=')[1] }))
 
-/** planFor plans one request against rules of the domain `d`; descriptors are written `key=value, key=value`. */
+/** Plans one request against rules of the domain `d`; descriptors are written `key=value, key=value`. */
 function planFor(
   file: Partial<RuleFile>,
   descriptors: (string | Descriptor)[],

@@ -28,7 +28,7 @@ const MAX_OVERRIDES = 10_000
 /** The id of every rule that a request brings. No pattern has it, unless its key is the same text. */
 export const OVERRIDE_ID = '/override'
 
-/** OverrideOptions say how limits are counted that requests bring along. */
+/** How limits are counted that requests bring along. */
 export interface OverrideOptions {
   /** What such a limit does not say. */
   readonly limit: Pick<Parameters<typeof compileLimit>[0], 'algorithm' | 'countDenied'>
@@ -188,7 +188,7 @@ export class Planner {
     return { ...charge, key, limit: rule.limit, policy: rule, rule, quota: false, grant: { id: grant.id, refused } }
   }
 
-  /** #onCounterOfRule has an override count on the counter of the rule that it stands in for, if there is one. */
+  /** Has an override count on the counter of the rule that it stands in for, if there is one. */
   #onCounterOfRule(charge: PlannedCharge, domain: Domain, tier: string | undefined, quotas: Quotas): PlannedCharge {
     const { entries, limit } = charge
     const rule = match(domain, entries, tier, quotas.accounts, quotas.tiers).find(
@@ -275,8 +275,8 @@ function switchedRules(domain: string, rules: readonly Rule[], switches: SwitchL
 }
 
 /**
- * withoutHelplessQuotas has the rules in quota mode stop nothing where one of them only reports: that one always passes, and
- * one that passes is enough.
+ * Has the rules in quota mode stop nothing where one of them only reports: that one always passes, and one that passes
+ * is enough.
  */
 function withoutHelplessQuotas(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
   if (!charges.some(({ quota, rule }) => quota === true && rule.shadow)) return charges

@@ -67,7 +67,7 @@ export class RenewalLane {
     return due
   }
 
-  /** renewed says that permits were renewed, in the turn that is. */
+  /** Says that permits were renewed, in the turn that is. */
   renewed(permits: HeldPermits): void {
     if (permits.keptAt !== undefined && this.has(permits)) this.#dueAt[permits.keptAt] = this.#turns + TURNS_TO_RENEW
   }

@@ -15,7 +15,7 @@ afterEach(() => void vi.useRealTimers())
 
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms)
 
-/** bench is a store whose calls are counted, and that fails while it is away; and what renews its places. */
+/** A store whose calls are counted, and that fails while it is away; and what renews its places. */
 function bench() {
   const memory = new MemoryStore({ clock: { nowMs: () => 1_780_000_000_000 + performance.now() } })
   const calls: number[] = []
@@ -40,7 +40,7 @@ function bench() {
     if (permits === undefined) throw new Error('no place left')
     return permits
   }
-  /** keep takes a place and keeps it, as a request does. */
+  /** Takes a place and keeps it, as a request does. */
   const keep = (key?: string, limit?: typeof TEN): HeldPermits => {
     const permits = take(key, limit)
     renewals.keep(store, permits, permits)

@@ -14,7 +14,7 @@ afterEach(async () => {
   if (server?.listening) await once(server, 'close')
 })
 
-/** visited has a client ask a server, and leave it when the handler has begun. */
+/** Has a client ask a server, and leave it when the handler has begun. */
 async function visited(
   handler: (response: ServerResponse, watch: AnswerWatch) => void,
   isPromised = false,

@@ -30,7 +30,7 @@ export class AnswerWatch {
     }
   }
 
-  /** workEnded says that the handler has ended, or never began. */
+  /** Says that the handler has ended, or never began. */
   workEnded(): void {
     this.#isWorkOver = true
     if (this.#hasLeft) this.#end(undefined)

@@ -61,7 +61,7 @@ descriptors:
       'x-priority': value,
       ...(from !== undefined && { 'x-forwarded-for': from }),
     })
-    /** isNeverShed says whether a request passes where nothing but critical ones does. */
+    /** Says whether a request passes where nothing but critical ones does. */
     const isNeverShed = (options: Partial<GateOptions<SimpleRequest>>, request: SimpleRequest): boolean => {
       const { enter } = gateOf({ ...LIMIT, shed: full, ...options })
       enter()

@@ -442,7 +442,7 @@ describe('several API keys in one request', () => {
     const identity = { apiKey: true }
     const rule = { rate_limit: { unit: 'hour', requests_per_unit: 1 } } as const
     const rules = (...keys: string[]): RuleFile => ({ domain: 'd', descriptors: keys.map((key) => ({ key, ...rule })) })
-    /** warned asks two gates of each kind, in a process of their own as far as these know, and counts warnings. */
+    /** Asks two gates of each kind, in a process of their own as far as these know, and counts warnings. */
     const warned = async (...options: GateOptions<SimpleRequest>[]): Promise<number> => {
       vi.resetModules()
       const { Gate: FreshGate } = await import('./gate.ts')

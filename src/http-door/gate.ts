@@ -319,7 +319,7 @@ export class Gate<R> {
     return refund === 'failure' ? isFailure : isSuccess
   }
 
-  /** #failed is for what should not happen: a store that breaks its promise. Nothing that a client sends leads here. */
+  /** For what should not happen: a store that breaks its promise. Nothing that a client sends leads here. */
   #failed(error: unknown): Pass {
     this.#report(error)
     return this.#failsClosed ? CLOSED : SKIPPED

@@ -5,7 +5,7 @@ import { HitDecisions, type HitLimit } from './hit-decisions.ts'
 
 const LIMIT: HitLimit = { name: 'default', limit: 5, windowMs: 60_000 }
 
-/** bench decides about hits, and returns what the observer was told. */
+/** Decides about hits, and returns what the observer was told. */
 function bench() {
   const received: PlannedCharge[] = []
   const decisions = new HitDecisions({ decided: (charges) => received.push(...charges) })

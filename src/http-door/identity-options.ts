@@ -46,7 +46,7 @@ export interface Claimed {
   readonly tier?: string
 }
 
-/** IdentityOptions say how the caller of a request is found: by address, API key or token. */
+/** How the caller of a request is found: by address, API key or token. */
 export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOptions> {
   /**
    * API keys. Default: none. Without `verify`, what a client sends is taken for a key as it is: check it first, or add a

@@ -6,7 +6,7 @@ import { sendRefusal } from './node-response.ts'
 
 const REFUSAL = { status: 429, contentType: 'text/plain; charset=utf-8', body: 'Zu viel für heute: 10 €.', headers: [] }
 
-/** answerOf is what a client gets from a server that answers so. */
+/** What a client gets from a server that answers so. */
 async function answerOf(answer: (response: ServerResponse) => void, method = 'GET') {
   const server = createServer((_, response) => {
     try {

@@ -12,7 +12,7 @@ export interface Route extends Routing {
   readonly path: string
 }
 
-/** LOOSE is for unknown routers: many look at neither case nor a slash at the end. */
+/** For unknown routers: many look at neither case nor a slash at the end. */
 export const LOOSE: Routing = { caseSensitive: false, strict: false }
 
 const [SLASH, DOT, PERCENT, BACKSLASH] = [0x2f, 0x2e, 0x25, 0x5c]
@@ -57,7 +57,7 @@ function isSlash(code: number): boolean {
 export const CAPITALS = 1
 export const UNUSUAL = 2
 
-/** shapeOf says in one pass whether a path has capitals, and whether it may be written in a simpler way. */
+/** Says in one pass whether a path has capitals, and whether it may be written in a simpler way. */
 export function shapeOf(path: string): number {
   let shape = 0
   let before = 0

@@ -11,7 +11,7 @@ type Descriptors = NonNullable<RuleFile['descriptors']>
 const limit = (name: string) => ({ name, unit: 'hour', requests_per_unit: 1 }) as const
 const EXACT: Routing = { caseSensitive: true, strict: true }
 
-/** namesOf spells rules, and returns the names of those that apply to entries `key=value`. */
+/** Spells rules, and returns the names of those that apply to entries `key=value`. */
 function namesOf(descriptors: Descriptors, routing: Routing, ...entries: string[]): string[] {
   const rules = compileObjects([{ domain: 'd', descriptors }])
   const domain = new RoutedRules().of(rules, 'd', routing).domains.get('d') as Domain

@@ -59,8 +59,8 @@ function routedBranch(key: string, branch: Branch, routing: Routing): Branch {
 }
 
 /**
- * addFolders has `/files/*` match /files, too, where nothing else does: /files/, which the star matches, is the same path
- * to such a router.
+ * Has `/files/*` match /files, too, where nothing else does: /files/, which the star matches, is the same path to such
+ * a router.
  */
 function addFolders(wildcards: WildcardIndex<RuleNode>, exact: Map<string, RuleNode>): void {
   for (const [pattern, node] of wildcards.entries) {

@@ -16,7 +16,7 @@ import type { CallerFinder } from './caller.ts'
 import { isBelieved, type PriorityHeader, readSaidPriority } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 
-/** ShedOptions say when requests are shed, with 503, and which: critical ones never are. */
+/** When requests are shed, with 503, and which: critical ones never are. */
 export interface ShedOptions<R> {
   /** `shadow` counts what would be shed. Default: on. */
   readonly mode?: LayerMode

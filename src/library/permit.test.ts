@@ -5,7 +5,7 @@ import { Permit } from './permit.ts'
 const ALLOWED: Verdict = { kind: 'allowed', allowed: true, limit: 2, remaining: 1, resetAfterMs: 60_000, delayMs: 0 }
 const REFUSED: Verdict = { kind: 'refused', allowed: false, limit: 2, remaining: 0, resetAfterMs: 9, retryAfterMs: 9 }
 
-/** held returns a permit, and how often its place was given back. */
+/** Returns a permit, and how often its place was given back. */
 function held() {
   const count = { givenBack: 0 }
   const permit = new Permit(ALLOWED, () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Algorithm } from '../core/limit.ts'
 import { type RateLimitOptions, rateLimit } from './rate-limit.ts'
 
-/** fixture returns a limiter on a clock that the test moves. */
+/** Returns a limiter on a clock that the test moves. */
 function fixture(options: RateLimitOptions) {
   const clock = { atMs: 1_780_000_020_000, nowMs: (): number => clock.atMs }
   return { clock, limiter: rateLimit({ clock, ...options }) }

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest'
 import type { OpenStore } from '../stores/open/open-store.ts'
 import { firstConnection } from './ready.ts'
 
-/** attempt returns what to wait for before a call, and how the first attempt to connect ends. */
+/** Returns what to wait for before a call, and how the first attempt to connect ends. */
 function attempt() {
   let end = (): void => {}
   const ready = new Promise<void>((resolve) => {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 })
 afterEach(() => Promise.all(open.splice(0).map((limiter) => limiter.close())))
 
-/** limiterOf makes a limit of 100 an hour, in memory or on Redis. */
+/** Makes a limit of 100 an hour, in memory or on Redis. */
 function limiterOf(store: (typeof STORES)[number], algorithm: (typeof ALGORITHMS)[number]) {
   if (store === 'in memory') return rateLimit({ limit: 100, window: '1d', algorithm })
   const shared = { redis: url, name: randomUUID(), timeoutMs: 60_000, onStoreFailure: 'closed' } as const

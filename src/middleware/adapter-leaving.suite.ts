@@ -14,7 +14,7 @@ export function testLeaving(adapter: AdapterUnderTest): void {
   let counted = 0
   const answers: (() => void)[] = []
 
-  /** start has the limiter skip requests with `x-free`, and counts the others. */
+  /** Has the limiter skip requests with `x-free`, and counts the others. */
   const start = (options: SuiteOptions) => {
     counted = 0
     const skip = (request: unknown): boolean => {
@@ -24,7 +24,7 @@ export function testLeaving(adapter: AdapterUnderTest): void {
     }
     return app.start({ ...options, skip })
   }
-  /** startSlow has the limiter take its time about requests with `x-slow`, when it knows who is calling. */
+  /** Has the limiter take its time about requests with `x-slow`, when it knows who is calling. */
   const startSlow = (options: SuiteOptions) => {
     answers.length = 0
     const cost = (request: unknown): number | Promise<number> => {
@@ -34,7 +34,7 @@ export function testLeaving(adapter: AdapterUnderTest): void {
     return start({ ...options, cost })
   }
   const exchange = async (): Promise<number> => (await app.running.get('/', { 'x-free': '1' })).status
-  /** leaveWhileAsked has a client leave while the limiter takes its time, and then has the limiter decide. */
+  /** Has a client leave while the limiter takes its time, and then has the limiter decide. */
   const leaveWhileAsked = async (path = '/hang'): Promise<void> => {
     const client = app.running.visit(path, { 'x-slow': '1' })
     await until('the limiter is asked', () => answers.length === 1)
@@ -42,7 +42,7 @@ export function testLeaving(adapter: AdapterUnderTest): void {
     answers.pop()?.()
     await exchange()
   }
-  /** leaveAtWork has clients leave while handlers work for them. */
+  /** Has clients leave while handlers work for them. */
   const leaveAtWork = async (count: number): Promise<void> => {
     for (let i = 1; i <= count; i++) {
       const client = app.running.visit('/work')

@@ -15,7 +15,7 @@ import { koaApp, serveKoa } from './koa/koa-app.suite.ts'
 import { SluiceGuard } from './nest/index.ts'
 
 interface Door {
-  /** hit says whether a request passes. */
+  /** Says whether a request passes. */
   hit(): Promise<boolean> | boolean
   resetAll(): Promise<void> | void
 }

@@ -187,7 +187,7 @@ describe('readRuleFiles', () => {
 })
 
 describe('fingerprint', () => {
-  /** changesBy says whether the fingerprint differs after a change. */
+  /** Says whether the fingerprint differs after a change. */
   async function changesBy(directory: RuleDirectory, change: () => void): Promise<boolean> {
     const before = await fingerprint([directory.path])
     expect(await fingerprint([directory.path])).toBe(before)

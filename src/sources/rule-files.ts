@@ -64,7 +64,7 @@ export async function readRuleFiles(paths: readonly string[]): Promise<RuleText[
   return each(listed, (file) => reading(file, () => readRuleFile(file)))
 }
 
-/** each does its work for all items, one after the other, and throws the errors of all that fail as one. */
+/** Does its work for all items, one after the other, and throws the errors of all that fail as one. */
 async function each<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = []
   const errors: SluiceError[] = []

@@ -27,7 +27,7 @@ beforeEach(() => {
   afterReading.reads = 0
 })
 
-/** Watched is a watcher of a directory, driven by hand, and what came of it. */
+/** A watcher of a directory, driven by hand, and what came of it. */
 class Watched {
   readonly directory: RuleDirectory
   readonly refused: string[] = []
@@ -43,7 +43,7 @@ class Watched {
     this.watcher = new RuleWatcher(paths, this.live, () => () => {})
   }
 
-  /** limits returns the limit in force in each domain. */
+  /** Returns the limit in force in each domain. */
   get limits(): Record<string, number | undefined> {
     const domains = [...this.live.current().domains.values()]
     return Object.fromEntries(
@@ -51,7 +51,7 @@ class Watched {
     )
   }
 
-  /** looks looks so many times; a change takes two. */
+  /** Looks so many times; a change takes two. */
   async looks(times: number): Promise<void> {
     for (let i = 0; i < times; i++) await this.watcher.look()
   }

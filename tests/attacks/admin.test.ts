@@ -9,7 +9,7 @@ import { KeptAnswers } from '../../server/src/admin/api/kept-answers.ts'
 import { AdminClock, MemoryAudit, MemoryTokens } from '../../server/src/admin/memory-ports.suite.ts'
 import { until } from '../servers/until.mjs'
 
-/** raw sends a request as it is, and returns the status line and the body. */
+/** Sends a request as it is, and returns the status line and the body. */
 async function raw(url: string, head: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.write(`${head}\r\nConnection: close\r\n\r\n`)
@@ -321,7 +321,7 @@ describe('floods', () => {
 })
 
 describe('live streams', () => {
-  /** watch opens a stream and returns its socket, which is read only when somebody asks. */
+  /** Opens a stream and returns its socket, which is read only when somebody asks. */
   async function watch(url: string, token: string): Promise<{ socket: Socket; status: string; read(): string }> {
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     onTestFinished(() => void socket.destroy())

@@ -22,7 +22,7 @@ let echo: EchoServer
 
 afterEach(() => echo.close())
 
-/** longCall is a call whose message needs several frames. */
+/** A call whose message needs several frames. */
 function longCall(stream: number, path: string, message: Uint8Array): Buffer[] {
   const bytes = prefixed(message)
   const frames = [frame(Type.HEADERS, END_HEADERS, stream, encodedOnce(callFields(path)))]
@@ -33,7 +33,7 @@ function longCall(stream: number, path: string, message: Uint8Array): Buffer[] {
   return frames
 }
 
-/** amplificationOf has a server read bytes, and returns how many it has written for each that it has read. */
+/** Has a server read bytes, and returns how many it has written for each that it has read. */
 async function amplificationOf(attacker: Attacker, bytes: readonly Buffer[]): Promise<number> {
   const { bytesRead, bytesWritten } = echo.stats
   attacker.send(...bytes)

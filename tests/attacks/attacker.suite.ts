@@ -32,7 +32,7 @@ export class Attacker {
     })
   }
 
-  /** connect opens a connection from an address of loopback, of which there are many, and sends nothing. */
+  /** Opens a connection from an address of loopback, of which there are many, and sends nothing. */
   static async connect(address: string, localAddress = '127.0.0.1'): Promise<Attacker> {
     const [host, port] = address.split(':')
     const socket = connect({ host, port: Number(port), localAddress })
@@ -52,7 +52,7 @@ export class Attacker {
     if (!this.#socket.writableEnded && !this.#socket.destroyed) this.#socket.write(Buffer.concat(frames))
   }
 
-  /** read resolves when the server has read all that was sent: it has answered a PING behind it, or hung up. */
+  /** Resolves when the server has read all that was sent: it has answered a PING behind it, or hung up. */
   async read(): Promise<void> {
     const before = this.#pings++
     this.send(frame(Type.PING, 0, 0, Buffer.alloc(8)))
@@ -65,7 +65,7 @@ export class Attacker {
     return this.frames.findLast(({ type }) => type === Type.GOAWAY)?.payload.readUInt32BE(4)
   }
 
-  /** statuses counts the answers by their grpc-status; what has no trailers yet does not count. */
+  /** Counts the answers by their grpc-status; what has no trailers yet does not count. */
   get statuses(): Record<string, number> {
     const counts: Record<string, number> = {}
     for (const { trailers } of answersOf(this.frames).values()) {
@@ -99,7 +99,7 @@ export class Bystander {
     return this.#client.isClosed
   }
 
-  /** call makes one call and resolves with its grpc-status, when it is answered. */
+  /** Makes one call and resolves with its grpc-status, when it is answered. */
   async call(message: Uint8Array = Buffer.alloc(0)): Promise<string> {
     this.#stream += 2
     const stream = this.#stream
@@ -116,5 +116,5 @@ export class Bystander {
   }
 }
 
-/** odd is the number of the i-th stream of a client. */
+/** The number of the i-th stream of a client. */
 export const odd = (i: number): number => 2 * i + 1

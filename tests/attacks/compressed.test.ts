@@ -16,7 +16,7 @@ let echo: EchoServer
 
 afterEach(() => echo.close())
 
-/** packedCall is a call with a compressed message of one frame. */
+/** A call with a compressed message of one frame. */
 function packedCall(i: number, path: string, packed: Buffer): Buffer {
   const fields = callFields(path, { 'grpc-encoding': 'gzip' })
   const body = Buffer.concat([Buffer.of(1), uint32(packed.length), packed])

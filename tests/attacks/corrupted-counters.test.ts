@@ -101,7 +101,7 @@ describe.each([
   const keyOf = (): string => `sluice:{1}:${randomUUID()}`
   const chargeOf = (key: string, limit: Limit, cost = 1): Charge => ({ key, limit, cost, enforce: true })
 
-  /** expectNumbers checks that a verdict has no number that cannot be one. */
+  /** Checks that a verdict has no number that cannot be one. */
   function expectNumbers(verdict: Verdict, { windowMs }: Limit): void {
     for (const [name, value] of Object.entries(verdict)) {
       if (typeof value !== 'number') continue
@@ -111,7 +111,7 @@ describe.each([
     }
   }
 
-  /** spend asks ten times for one, and returns how often that was granted. */
+  /** Asks ten times for one, and returns how often that was granted. */
   async function spend(key: string, limit: Limit): Promise<number> {
     let allowed = 0
     for (let i = 0; i < 10; i++) {

@@ -24,7 +24,7 @@ async function start(limits: GrpcLimitOptions = { maxConnections: MOST }): Promi
   echo = await startEcho({ limits })
 }
 
-/** crowd opens connections from one address, and has each send something. */
+/** Opens connections from one address, and has each send something. */
 async function crowd(size: number, address: string, ...bytes: Buffer[]): Promise<Attacker[]> {
   const crowded: Attacker[] = []
   for (let i = 0; i < size; i++) {

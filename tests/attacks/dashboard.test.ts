@@ -17,7 +17,7 @@ function connected(url: string): Socket {
   return socket
 }
 
-/** raw asks for a path as it is, which a client of HTTP would clean up, and returns the whole answer. */
+/** Asks for a path as it is, which a client of HTTP would clean up, and returns the whole answer. */
 function raw(url: string, path: string, more = ''): Promise<string> {
   const socket = connected(url)
   socket.write(`GET ${path} ${HEAD}${more}Connection: close\r\n\r\n`)

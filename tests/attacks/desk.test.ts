@@ -21,7 +21,7 @@ const GOOD_REFUSAL = {
   ...{ reason: 'over_limit', detail: undefined, retryAfterMs: 5 },
 }
 
-/** scene is a process that decides, without anybody who is known. */
+/** A process that decides, without anybody who is known. */
 function scene() {
   const open = openStore({})
   const parts = { rules: () => RULES, quotas: undefined, entries: CALLER_ENTRIES, keys: open.keys, store: open.store }

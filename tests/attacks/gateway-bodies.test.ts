@@ -19,7 +19,7 @@ import { until } from '../servers/until.mjs'
 const ATTACKER = '127.0.0.3'
 const VICTIM = '127.0.0.2'
 
-/** startLimited runs a gateway with the limits of a routes file, small enough to be filled by a few connections. */
+/** Runs a gateway with the limits of a routes file, small enough to be filled by a few connections. */
 async function startLimited(limits: string, bounds: Partial<GatewayBounds> = {}, route = '') {
   const app = await startApp((request: IncomingMessage, response: ServerResponse) => {
     request.resume().on('end', () => response.end('served'))
@@ -44,7 +44,7 @@ ${limits}
 const ADDRESS = '      - { name: address, requests_per_unit: 100, unit: hour, by: ip }'
 const ACCOUNT = '      - { name: account, requests_per_unit: 1000, unit: hour, by: { json: email } }'
 
-/** post is a whole request of somebody who means it, and returns its status. */
+/** A whole request of somebody who means it, and returns its status. */
 function post(port: number, body: string, localAddress = VICTIM): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest({ host: '127.0.0.1', port, path: '/login', method: 'POST', localAddress, agent: false })
@@ -56,7 +56,7 @@ function post(port: number, body: string, localAddress = VICTIM): Promise<number
   })
 }
 
-/** slowPost sends a head and a part of the body; `end` sends the rest, and returns the answer. */
+/** Sends a head and a part of the body; `end` sends the rest, and returns the answer. */
 function slowPost(port: number, body: string, { localAddress = VICTIM, head = '' } = {}) {
   const socket: Socket = connect({ host: '127.0.0.1', port, localAddress })
   const pieces: string[] = []

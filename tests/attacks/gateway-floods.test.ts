@@ -30,7 +30,7 @@ const LAST = END_HEADERS | END_STREAM
 const HEAD = { ':method': 'GET', ':scheme': 'http', ':path': '/', ':authority': 'a' }
 const ONE_MORE = 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
 
-/** Session is a client of HTTP/2 that writes frames as they are. */
+/** A client of HTTP/2 that writes frames as they are. */
 class Session {
   readonly socket: Socket
   readonly frames: Frame[] = []
@@ -57,14 +57,14 @@ class Session {
     this.socket.write(Buffer.concat(parts))
   }
 
-  /** resets returns the codes with which streams were reset, by stream. */
+  /** Returns the codes with which streams were reset, by stream. */
   resets(): readonly (readonly [stream: number, code: number])[] {
     return this.frames
       .filter(({ type }) => type === Type.RST_STREAM)
       .map(({ stream, payload }) => [stream, payload.readUInt32BE(0)])
   }
 
-  /** farewell is the code of the last GOAWAY. */
+  /** The code of the last GOAWAY. */
   get farewell(): number | undefined {
     return this.frames.findLast(({ type }) => type === Type.GOAWAY)?.payload.readUInt32BE(4)
   }
@@ -74,7 +74,7 @@ const idOf = (i: number): number => 2 * i + 1
 const open = (i: number, fields: Fields = HEAD): Buffer => headers(idOf(i), fields, LAST)
 const many = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
 
-/** silentApp is an upstream that answers nothing but /fine, and counts its connections. */
+/** An upstream that answers nothing but /fine, and counts its connections. */
 async function silentApp() {
   let connections = 0
   const url = await startRaw((socket) => {
@@ -86,7 +86,7 @@ async function silentApp() {
   return { url, connections: () => connections }
 }
 
-/** perTurn looks in every turn of the event loop how much a count has grown, until the test ends, and returns the most. */
+/** Looks in every turn of the event loop how much a count has grown, until the test ends, and returns the most. */
 function perTurn(count: () => number): () => number {
   let [most, before, isOver] = [0, count(), false]
   const look = (): void => {

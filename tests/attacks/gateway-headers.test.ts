@@ -23,7 +23,7 @@ const BELIEVED = [
 /** Fields of clients that look alike, and pass. */
 const PASSING = ['X-Forward', 'X-Clients', 'CF-Turnstile-Response', 'X-Origin', 'Remote', 'X_Custom', 'X-Hosts']
 
-/** scene starts an app that keeps the fields it gets. */
+/** Starts an app that keeps the fields it gets. */
 async function scene(setup: Parameters<typeof startGateway>[1] = {}) {
   const seen: Record<string, string>[] = []
   const app = await startApp((request, response) => {

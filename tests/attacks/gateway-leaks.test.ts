@@ -15,7 +15,7 @@ const AT_ONCE = 48
 /** nghttp2 stops reading from a client of too many resets when its last stream is closed: then its idle time has to end. */
 const IDLE_MS = 5_000
 
-/** randomFrom returns numbers from 0 to below 1, the same ones for the same seed (mulberry32). */
+/** Returns numbers from 0 to below 1, the same ones for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {

@@ -11,7 +11,7 @@ routes:
   - { name: rest, limits: [100000/1h] }
 `
 
-/** gatewayTo starts a gateway before an upstream, with a routes file in which APP stands for it. */
+/** Starts a gateway before an upstream, with a routes file in which APP stands for it. */
 async function gatewayTo({ url }: RunningUpstream, text: string): Promise<string> {
   const running = await startGateway(['--routes', routesFile(text.replaceAll('APP', url)).file])
   return running.url

@@ -17,7 +17,7 @@ const hello = Buffer.concat([PREFACE, settings()])
 /** A window that grows by nothing: an error of the connection (RFC 9113, 6.9). */
 const BROKEN = frame(Type.WINDOW_UPDATE, 0, 0, uint32(0))
 
-/** faults collects what would end the process. */
+/** Collects what would end the process. */
 function faults(): unknown[] {
   const found: unknown[] = []
   const hear = (error: unknown): void => void found.push(error)

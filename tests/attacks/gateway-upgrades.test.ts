@@ -66,7 +66,7 @@ async function http2To(url: string): Promise<ClientHttp2Session> {
 
 const WEB_SOCKET = { ':method': 'CONNECT', ':protocol': 'websocket', ':path': '/chat', 'sec-websocket-version': '13' }
 
-/** openSocket asks for a WebSocket over HTTP/2, with bytes that do not wait for the answer. */
+/** Asks for a WebSocket over HTTP/2, with bytes that do not wait for the answer. */
 function openSocket(session: ClientHttp2Session, early: string, fields = {}) {
   const stream = session.request({ ...WEB_SOCKET, ...fields })
   const heard = { status: 0, text: '', stream }
@@ -81,7 +81,7 @@ function openSocket(session: ClientHttp2Session, early: string, fields = {}) {
   return heard
 }
 
-/** get makes a proper request after an attack, and resolves when it is answered. */
+/** Makes a proper request after an attack, and resolves when it is answered. */
 function get(session: ClientHttp2Session, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const stream = session.request({ ':path': path })
@@ -91,7 +91,7 @@ function get(session: ClientHttp2Session, path: string): Promise<number> {
   })
 }
 
-/** ping resolves when the gateway has read all that was sent before. */
+/** Resolves when the gateway has read all that was sent before. */
 const ping = (session: ClientHttp2Session): Promise<void> =>
   new Promise((resolve, reject) => session.ping((error) => (error === null ? resolve() : reject(error))))
 

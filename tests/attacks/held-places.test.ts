@@ -32,7 +32,7 @@ async function redisStore() {
   return { redis, store }
 }
 
-/** takeMany takes places, all of one caller or each of another. */
+/** Takes places, all of one caller or each of another. */
 async function takeMany(store: Store, keyOf: (i: number) => string): Promise<HeldPermits[]> {
   const taken: HeldPermits[] = []
   // No call keeps Redis for long: one that is silent for three seconds is given up.
@@ -47,7 +47,7 @@ async function takeMany(store: Store, keyOf: (i: number) => string): Promise<Hel
   return taken
 }
 
-/** callsOf is how many script calls Redis has run. */
+/** How many script calls Redis has run. */
 async function callsOf(redis: { call(...args: string[]): Promise<unknown> }): Promise<number> {
   const stats = String(await redis.call('INFO', 'commandstats'))
   const found = [...stats.matchAll(/^cmdstat_(?:fcall|evalsha|eval):calls=(\d+)/gm)]

@@ -21,7 +21,7 @@ const RULES = compileObjects([
 ])
 const MAX_HELD = DEFAULT_BOUNDS.maxKeys + DEFAULT_BOUNDS.maxExhausted
 
-/** watched is a limiter whose keys are followed; each request is a millisecond. */
+/** A limiter whose keys are followed; each request is a millisecond. */
 function watched() {
   let nowMs = 0
   const hotKeys = new HotKeys(0)

@@ -21,7 +21,7 @@ const JSON_LIMIT = { ...ASK, descriptors: [{ entries, limit: { requestsPerUnit: 
 const PROTO_LIMIT = { ...ASK, descriptors: [{ entries, limit: { requestsPerUnit: 1000, unit: 'UNIT_MINUTE' } }] }
 const ENVOY_REFUND = { ...ASK, descriptors: [{ entries, hitsAddend: { value: 3 }, isNegativeHits: true }] }
 
-/** left is what alice has left, as a look tells that costs nothing. */
+/** What alice has left, as a look tells that costs nothing. */
 async function left(service: WholeService, headers: Record<string, string> = {}): Promise<number> {
   const response = await service.post('/v1/check', { ...ASK, cost: 0 }, headers)
   const { verdicts } = (await response.json()) as { verdicts: { remaining: number }[] }

@@ -8,7 +8,7 @@ import { startWhole } from './service.suite.ts'
 // DNS rebinding: a page on evil.example whose name leads to this machine a moment later asks the admin port, which its
 // browser takes for evil.example. The name is all that gives it away.
 
-/** ask sends a request for a path under a name, and returns the status and the code of the problem. */
+/** Sends a request for a path under a name, and returns the status and the code of the problem. */
 async function ask(url: string, host: string, path = '/stats?format=json'): Promise<[number, string | undefined]> {
   const asked = request(url + path, { headers: { host, connection: 'close' } })
   asked.end()

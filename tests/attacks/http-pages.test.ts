@@ -11,7 +11,7 @@ async function left(service: WholeService): Promise<number> {
   return ((await response.json()) as { verdicts: { remaining: number }[] }).verdicts[0].remaining
 }
 
-/** send posts a body of bytes, which has no content type unless one is given. */
+/** Posts a body of bytes, which has no content type unless one is given. */
 function send(service: WholeService, path: string, headers: Record<string, string>): Promise<Response> {
   const body = new TextEncoder().encode(JSON.stringify(path === '/json' ? { ...ASK, hitsAddend: 3 } : SPEND))
   return fetch(service.http + path, { method: 'POST', body, headers: { connection: 'close', ...headers } })

@@ -20,14 +20,14 @@ let echo: EchoServer
 
 afterEach(() => echo.close())
 
-/** literal is a field that is in no table, as it is: 0, a length, the name, a length of two bytes, the value. */
+/** A field that is in no table, as it is: 0, a length, the name, a length of two bytes, the value. */
 function literal(name: string, value: string): Buffer {
   const length = value.length - 127
   const sizes = Buffer.of(127, (length & 127) | 128, length >> 7)
   return Buffer.concat([Buffer.of(0, name.length), Buffer.from(name), sizes, Buffer.from(value)])
 }
 
-/** largeHead is a header block of 16 KB, each another: nothing of it can be shared. */
+/** A header block of 16 KB, each another: nothing of it can be shared. */
 function largeHead(path: string, i: number, method = 'POST'): Buffer {
   const fields = callFields(path).map((field) => (field.name === ':method' ? { ...field, value: method } : field))
   const more = literal('x-large', String(i).padEnd(15_500, 'a'))
@@ -38,7 +38,7 @@ const headOnly = (path: string, i: number): Buffer => frame(Type.HEADERS, END_HE
 const wholeCall = (path: string, i: number): Buffer =>
   Buffer.concat([headOnly(path, i), frame(Type.DATA, END_STREAM, odd(i), prefixed(Buffer.alloc(0)))])
 
-/** flood sends what `make` makes, a few frames at a time, until the server has read it all. */
+/** Sends what `make` makes, a few frames at a time, until the server has read it all. */
 async function flood(attacker: Attacker, count: number, make: (i: number) => Buffer): Promise<void> {
   for (let i = 0; i < count; i += 64) {
     attacker.send(...Array.from({ length: Math.min(64, count - i) }, (_, n) => make(i + n)))

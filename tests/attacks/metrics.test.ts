@@ -7,7 +7,7 @@ async function scrape({ admin }: WholeService, accept?: string): Promise<string>
   return response.text()
 }
 
-/** seriesIn are the names and labels of all samples. */
+/** The names and labels of all samples. */
 function seriesIn(text: string): string[] {
   return text
     .split('\n')

@@ -32,12 +32,12 @@ export interface App {
 
 /** A Target is a running app. */
 export interface Target {
-  /** send sends a request line as it is written, and returns the status of the answer: 0 for none that can be read. */
+  /** Sends a request line as it is written, and returns the status of the answer: 0 for none that can be read. */
   send(target: string, headers?: Readonly<Record<string, string>>, method?: string): Promise<number>
   close(): Promise<void>
 }
 
-/** targetOf starts a server on a port of its own. */
+/** Starts a server on a port of its own. */
 export async function targetOf(server: Server, closed: () => unknown = () => {}): Promise<Target> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -99,14 +99,14 @@ const honoApp = (name: string, settings: object): App => ({
   },
 })
 
-/** findHandler stands for a router that an app has of its own. */
+/** Stands for a router that an app has of its own. */
 function findHandler(path: string): string | undefined {
   if (path === '/login') return 'login'
   if (path === '/Report') return 'report'
   return path.startsWith('/users/') ? 'user' : undefined
 }
 
-/** findLoosely finds handlers as @koa/router does: by default neither case nor a slash at the end matters to it. */
+/** Finds handlers as @koa/router does: by default neither case nor a slash at the end matters to it. */
 function findLoosely(path: string): string | undefined {
   const loose = path.length > 1 && path.endsWith('/') ? path.slice(0, -1).toLowerCase() : path.toLowerCase()
   return findHandler(loose === '/report' ? '/Report' : loose)

@@ -51,7 +51,7 @@ const DESCRIPTORS = [
 ]
 
 describe.each(APPS)('a limit of one, in an app on $name', (app) => {
-  /** passed says how many of three requests pass. */
+  /** Says how many of three requests pass. */
   const passed = async (options: AttackOptions, headers: (i: number) => Record<string, string>): Promise<number> => {
     running = await app.start({ onError: () => {}, ...options }, [])
     const statuses: number[] = []

@@ -13,7 +13,7 @@ import { APPS, type AttackOptions, type Reached, type Target, targetOf } from '.
 
 const HOURLY = { unit: 'hour', requests_per_unit: 1 } as const
 
-/** once lets one request an hour pass whose path matches, or one for each path. */
+/** Lets one request an hour pass whose path matches, or one for each path. */
 const once = (value?: string): AttackOptions => ({
   rules: { domain: 'app', descriptors: [{ key: 'path', ...(value && { value }), rate_limit: HOURLY }] },
 })

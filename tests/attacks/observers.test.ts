@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../servers/until.mjs'
 import { ASK, startWhole } from './service.suite.ts'
 
-/** logged starts a service with a decision log, and reads that. */
+/** Starts a service with a decision log, and reads that. */
 async function logged(...args: string[]) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-observers-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))

@@ -51,7 +51,7 @@ async function fastifyUpstream(settings: object): Promise<RunningUpstream> {
   return listening(app.server, () => app.close())
 }
 
-/** readLoosely reads as much into a path as anything does. */
+/** Reads as much into a path as anything does. */
 function readLoosely(target: string): string {
   const [path] = target.replace(/^https?:\/\/[^/]*/i, '').split(/[?#]/, 1)
   const bare = path
@@ -63,7 +63,7 @@ function readLoosely(target: string): string {
   return folded.length > 1 ? folded.replace(/\/+$/, '') : folded
 }
 
-/** lenientlyDecoded decodes overlong forms, too, as old decoders of UTF-8 do. */
+/** Decodes overlong forms, too, as old decoders of UTF-8 do. */
 function lenientlyDecoded(path: string): string {
   const shortened = path.replace(/%c0%a([ef])|%e0%80%a([ef])/gi, (_, one, two) => `%2${one ?? two}`)
   try {
@@ -128,7 +128,7 @@ export interface Answered {
   readonly target: string
 }
 
-/** ask sends a request line as it is written. */
+/** Sends a request line as it is written. */
 export function ask(url: string, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Answered> {
   const { hostname: host, port } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -16,7 +16,7 @@ import { CONFIG, domainOf, RESPONSE, resourceOf, TYPE_URL } from '../xds/protos.
 interface Victim {
   readonly logged: string[]
   domains(): string
-  /** decides asks for a decision, which has nothing to do with where rules come from. */
+  /** Asks for a decision, which has nothing to do with where rules come from. */
   decides(): Promise<number>
   reload(): Promise<void>
 }
@@ -144,7 +144,7 @@ class HostilePlane {
   }
 }
 
-/** turned starts a victim that has good rules, whose control plane then turns against it. */
+/** Starts a victim that has good rules, whose control plane then turns against it. */
 async function turned(attack: (stream: ServerHttp2Stream) => void, ...args: string[]) {
   const plane = await HostilePlane.start((stream) => void stream.write(responseOf('1', domainOf('a', 1_000))))
   const victim = await startVictim('--rules-xds', `127.0.0.1:${plane.port}`, '--rules-xds-backoff', '100ms', ...args)

@@ -23,7 +23,7 @@ function chargeOf(key: string, consistency: 'exact' | 'leased' | 'eventual'): Ch
   return { key, limit: LIMIT, cost: 1, enforce: true, policy }
 }
 
-/** slowStore is a node whose Redis answers, but long after the deadline. It counts what was decided without Redis. */
+/** A node whose Redis answers, but long after the deadline. It counts what was decided without Redis. */
 async function slowStore(delayMs: number) {
   const redis = await sharedRedis()
   const proxy = await startProxy(redis.port)

@@ -17,9 +17,9 @@ descriptors:
     rate_limit: {requests_per_unit: 1, algorithm: concurrency}
 `
 
-/** ASK is a check of somebody who has 3 an hour. */
+/** A check of somebody who has 3 an hour. */
 export const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] }
-/** JOB asks for the one place that there is. */
+/** Asks for the one place that there is. */
 export const JOB = { domain: 'd', descriptors: [{ entries: [{ key: 'jobs', value: 'a' }] }] }
 
 /** Methods are the calls of the service over gRPC, with the messages that they take and return. */
@@ -40,13 +40,13 @@ const METHODS = {
 export interface WholeService {
   readonly http: string
   readonly admin: string
-  /** post sends JSON, with more headers or others. */
+  /** Sends JSON, with more headers or others. */
   post(path: string, body: object, headers?: Record<string, string>): Promise<Response>
-  /** call makes a call over gRPC. What is no answer is `CODE: message`. */
+  /** Makes a call over gRPC. What is no answer is `CODE: message`. */
   call(method: keyof typeof METHODS, message: object, headers?: Record<string, string>): Promise<unknown>
 }
 
-/** startWhole starts the service on free ports of loopback. It ends with the test. */
+/** Starts the service on free ports of loopback. It ends with the test. */
 export async function startWhole(
   args: readonly string[] = [],
   env: Record<string, string> = {},
@@ -95,7 +95,7 @@ export async function startWhole(
   }
 }
 
-/** problemOf is the status of an answer, and the code of its problem. */
+/** The status of an answer, and the code of its problem. */
 export async function problemOf(response: Response): Promise<[status: number, code: string | undefined]> {
   const { code } = (await response.json()) as { code?: string }
   return [response.status, code]

@@ -13,7 +13,7 @@ let echo: EchoServer
 
 afterEach(() => echo.close())
 
-/** withWaitingAnswers has an attacker whose window is 0 make as many calls as it may, whose answers all wait. */
+/** Has an attacker whose window is 0 make as many calls as it may, whose answers all wait. */
 async function withWaitingAnswers(): Promise<Attacker> {
   echo = await startEcho()
   const attacker = await Attacker.begin(echo.address, [INITIAL_WINDOW, 0])
@@ -23,7 +23,7 @@ async function withWaitingAnswers(): Promise<Attacker> {
   return attacker
 }
 
-/** windows is a SETTINGS frame that sets the window of new streams so many times, to values that differ. */
+/** A SETTINGS frame that sets the window of new streams so many times, to values that differ. */
 const windows = (times: number): Buffer =>
   settings(...Array.from({ length: times }, (_, i) => [INITIAL_WINDOW, i % 2] as const))
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { KeyFinder, MAX_KEY_CHARACTERS } from '../../server/src/quotas/book/key-finder.ts'
 import { bookOf, customer, hash, key } from '../../server/src/quotas/book/records.suite.ts'
 
-/** counted is a finder of one key, `k1-secret`, that counts what is hashed. */
+/** A finder of one key, `k1-secret`, that counts what is hashed. */
 function counted() {
   const { book } = bookOf({ customers: [customer('acme')], api_keys: [key('k1', 'acme')] })
   const record = book.key('k1')

@@ -11,7 +11,7 @@ interface Answer {
   readonly tookMs: number
 }
 
-/** recorded is a run in which every class sends a request each 10 ms, and is answered as `answer` says. */
+/** A run in which every class sends a request each 10 ms, and is answered as `answer` says. */
 function recorded(answer: (kind: number, dueMs: number) => Answer) {
   const records = { dueMs: [] as number[], kind: [] as number[], status: [] as number[], tookMs: [] as number[] }
   for (let dueMs = 0; dueMs < 12_000; dueMs += 10) {

@@ -9,7 +9,7 @@ afterEach(() => {
   process.exitCode = before
 })
 
-/** run measures two tasks, where each try of a task takes the next of its results. */
+/** Measures two tasks, where each try of a task takes the next of its results. */
 async function run(scripts: Record<string, (number | string)[]>, rounds: number) {
   const said: string[] = []
   const measure = async (name: string) => {

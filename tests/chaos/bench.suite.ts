@@ -19,7 +19,7 @@ export const charge = (cost = 1, change: Partial<Charge> = {}): Charge => ({
   ...change,
 })
 
-/** server starts a Redis, and proxy a proxy before one, that end with the running test. */
+/** Starts a Redis, and proxy a proxy before one, that end with the running test. */
 export async function server(options: RedisOptions = {}): Promise<RedisServer> {
   const started = await startRedis(options)
   onTestFinished(() => started.stop())
@@ -32,14 +32,14 @@ export async function proxyTo({ port }: RedisEndpoint): Promise<FaultProxy> {
   return started
 }
 
-/** charged returns how many hits the server has counted, and calls how often it was told to run a script. */
+/** Returns how many hits the server has counted, and calls how often it was told to run a script. */
 export async function charged(redis: RedisEndpoint): Promise<number> {
   const script =
     "local raw = redis.call('GET', KEYS[1]) if not raw then return 0 end return ({struct.unpack('<dI4', raw)})[2]"
   return Number(await redis.call('EVAL', script, 1, `${KEY}|${LIMIT.shape}`))
 }
 
-/** calls returns how many runs of scripts and functions a server has seen, without those of a function it did not know. */
+/** Returns how many runs of scripts and functions a server has seen, without those of a function it did not know. */
 export async function calls(redis: RedisEndpoint): Promise<number> {
   const stats = String(await redis.call('INFO', 'commandstats'))
   const counts = ['evalsha', 'fcall'].map((name) => {
@@ -54,16 +54,16 @@ export interface Bench {
   readonly store: RedisStore
   readonly journal: string[]
   readonly told: (start: string) => string[]
-  /** coolDown lets the breaker's second pass. */
+  /** Lets the breaker's second pass. */
   readonly coolDown: () => void
   readonly connected: (times?: number) => Promise<unknown>
-  /** fault returns how a decision fails, or "none". Default: one that has all the time it needs. */
+  /** Returns how a decision fails, or "none". Default: one that has all the time it needs. */
   readonly fault: (asked?: Charge) => Promise<string>
-  /** heals resolves when a decision succeeds again. */
+  /** Resolves when a decision succeeds again. */
   readonly heals: () => Promise<unknown>
 }
 
-/** open opens a store that closes with the running test. Its deadline is far off unless told otherwise. */
+/** Opens a store that closes with the running test. Its deadline is far off unless told otherwise. */
 export function open(url: string, options: Partial<RedisStoreOptions> = {}): Bench {
   const journal: string[] = []
   let aheadMs = 0

@@ -14,7 +14,7 @@ const ruled = (onStoreFailure: ChargePolicy['onStoreFailure'], localShare = 1) =
   policy: { onStoreFailure, localShare, timeoutMs: 60_000 },
 })
 
-/** node is one process of a service: a store behind its policy. */
+/** One process of a service: a store behind its policy. */
 function node(redis: RedisServer) {
   const bench = open(redis.url)
   const fellBack: string[] = []

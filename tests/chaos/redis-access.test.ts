@@ -56,7 +56,7 @@ describe('the ACL of docs/redis.md', () => {
   })
 })
 
-/** lendAndNotify does all that slices need: lends, takes back, charges what ran out, and tells others. */
+/** Does all that slices need: lends, takes back, charges what ran out, and tells others. */
 async function lendAndNotify(store: RedisStore): Promise<void> {
   const limit = compileLimit({ limit: 30, window: '1m' })
   const request = {

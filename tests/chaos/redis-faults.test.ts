@@ -6,7 +6,7 @@ import { calls, charge, charged, open, proxyTo, server } from './bench.suite.ts'
 
 const PLACES = compileLimit({ algorithm: 'concurrency', limit: 3 })
 
-/** hasty is a charge for a Redis that is known to be silent. All others have the time that they need on a busy machine. */
+/** A charge for a Redis that is known to be silent. All others have the time that they need on a busy machine. */
 const hasty = () => charge(1, { policy: { onStoreFailure: 'open', localShare: 1, timeoutMs: 30 } })
 
 describe('Redis that is down', () => {

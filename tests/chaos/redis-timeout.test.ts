@@ -24,7 +24,7 @@ descriptors:
     rate_limit: {unit: hour, requests_per_unit: 3, algorithm: fixed_window, timeout_ms: 1, on_store_failure: closed}
 `
 
-/** startSlow starts the service with --redis-timeout, on a Redis whose replies the test can hold back. */
+/** Starts the service with --redis-timeout, on a Redis whose replies the test can hold back. */
 async function startSlow(timeout: string) {
   const proxy = await startProxy((await sharedRedis()).port)
   const dir = mkdtempSync(join(tmpdir(), 'sluice-slow-'))

@@ -60,7 +60,7 @@ describe('sluice check', () => {
         '    "per-key": 1000 per 1h, token_bucket, burst 50',
         '    endpoint=POST /orders',
         '      20 per 1m, sliding_window; shadow',
-        '      3 at once, leases of 1m; shadow; priority 3',
+        '      3 concurrent, leases of 1m; shadow; priority 3',
         '  ip=10.0.0.0/8,fd00::/8',
         '    unlimited',
         '  ip=192.*',

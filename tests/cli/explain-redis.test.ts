@@ -10,7 +10,7 @@ import { printedBy, refusedBy } from './printed.suite.ts'
 
 const ALGORITHMS = ['sliding_window', 'token_bucket', 'gcra', 'leaky_bucket', 'fixed_window', 'sliding_log'] as const
 
-/** scene has a rule for each algorithm, a limiter that counts by them, and explain with the same settings. */
+/** Has a rule for each algorithm, a limiter that counts by them, and explain with the same settings. */
 function scene(redis: string, keys: 'readable' | 'compact' = 'readable') {
   const domain = `d${randomUUID()}`
   const keyPrefix = `${randomUUID()}:`

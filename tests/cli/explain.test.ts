@@ -79,7 +79,7 @@ const ORDER =
   'An exact value comes before address blocks (the smallest first), then wildcards (in file order), then any.'
 const HASHED = 'Secret values are hashed, and differently on every installation.'
 
-/** explained writes rules to a file and explains a descriptor by them. */
+/** Writes rules to a file and explains a descriptor by them. */
 function explained(rules: string, ...args: string[]): Promise<string> {
   return printedBy(explain, [new RuleDirectory({ 'rules.yaml': rules }).path, ...args])
 }

@@ -17,7 +17,7 @@ interface RunningGateway {
   readonly admin: string
 }
 
-/** startGateway runs `sluice gateway` on free ports, for one test. */
+/** Runs `sluice gateway` on free ports, for one test. */
 async function startGateway(args: readonly string[], env: Record<string, string> = {}): Promise<RunningGateway> {
   const ports = ['--port', '0', '--host', '127.0.0.1', '--admin-port', '0']
   const child = spawn(process.execPath, [MAIN, 'gateway', ...ports, ...args], {

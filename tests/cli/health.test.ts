@@ -15,7 +15,7 @@ beforeEach(() => {
   return () => vi.unstubAllEnvs()
 })
 
-/** adminOf is an admin port that runs, and is ready or is not. It returns its port. */
+/** An admin port that runs, and is ready or is not. It returns its port. */
 async function adminOf({ isReady }: { isReady: boolean }): Promise<number> {
   const server = createServer((request, response) => {
     const isGood = request.url === '/livez' || (request.url === '/readyz' && isReady)

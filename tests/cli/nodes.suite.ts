@@ -8,7 +8,7 @@ import { startService } from '../../server/src/app/wire.ts'
 
 const PORTS = ['--host=127.0.0.1', '--http-port=0', '--grpc-port=0', '--admin-port=0']
 
-/** ruleFile writes rules for a test, and returns where they are. */
+/** Writes rules for a test, and returns where they are. */
 export function ruleFile(text: string): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-nodes-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
@@ -19,12 +19,12 @@ export function ruleFile(text: string): string {
 
 /** A TestNode is a service as `sluice serve` starts it, in this process. It ends with the test. */
 export interface TestNode {
-  /** check says whether a request is admitted, and what was left. */
+  /** Says whether a request is admitted, and what was left. */
   check(domain: string, entries: Readonly<Record<string, string>>): Promise<{ allowed: boolean; remaining: number }>
   stats(): Promise<string>
 }
 
-/** startNode starts a service on free ports. Redis gets all the time that it needs. */
+/** Starts a service on free ports. Redis gets all the time that it needs. */
 export async function startNode(...args: string[]): Promise<TestNode> {
   const config = readConfig(['--redis-timeout=20s', ...PORTS, ...args], { SLUICE_SECRET: 'secret' })
   const service = await startService(

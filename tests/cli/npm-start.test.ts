@@ -21,7 +21,7 @@ afterEach(() => {
   for (const group of groups.splice(0)) end(group)
 })
 
-/** end kills what remains of a process group. */
+/** Kills what remains of a process group. */
 function end(group: number): void {
   try {
     process.kill(-group, 'SIGKILL')
@@ -38,7 +38,7 @@ interface NpmRun {
   readonly output: Promise<string>
 }
 
-/** npmRun runs a script of package.json through npm and a shell, and waits until its service listens. */
+/** Runs a script of package.json through npm and a shell, and waits until its service listens. */
 async function npmRun(script: string, env: Record<string, string> = {}): Promise<NpmRun> {
   const npm = spawn('npm', ['run', script, '--', ...FREE_PORTS], {
     cwd: root,
@@ -59,20 +59,20 @@ async function npmRun(script: string, env: Record<string, string> = {}): Promise
   return { npm, group, url: new URL(url), output }
 }
 
-/** onPglite is where customers are kept by default: in a process of the same group, which hears signals too. */
+/** Where customers are kept by default: in a process of the same group, which hears signals too. */
 async function onPglite(): Promise<Record<string, string>> {
   const data = makeTemporaryDir('npm-start')
   cpSync((await sharedPglite()).dir, data, { recursive: true })
   return { SLUICE_DATA: data }
 }
 
-/** onPostgres needs no such process, and starts with half of the work. */
+/** Needs no such process, and starts with half of the work. */
 async function onPostgres(): Promise<Record<string, string>> {
   const server = await sharedPostgres()
   return { DATABASE_URL: server.url(await server.createDatabase()), SLUICE_DATA: makeTemporaryDir('npm-start') }
 }
 
-/** halfSent opens a connection and sends the first part of a request, which the service is reading then. */
+/** Opens a connection and sends the first part of a request, which the service is reading then. */
 async function halfSent({ port }: URL): Promise<Socket> {
   const socket = connect(Number(port), 'localhost')
   await once(socket, 'connect')
@@ -97,7 +97,7 @@ const ENDINGS: [name: string, end: (run: NpmRun) => void][] = [
   ['SIGHUP to all, as a terminal that closes sends it', ({ group }) => process.kill(-group, 'SIGHUP')],
 ]
 
-/** halfAnswered ends a run while it reads a request, and returns what it answers and prints after that. */
+/** Ends a run while it reads a request, and returns what it answers and prints after that. */
 async function halfAnswered(run: NpmRun, endIt: (run: NpmRun) => void): Promise<{ answer: string; output: string }> {
   const socket = await halfSent(run.url)
   endIt(run)

@@ -8,7 +8,7 @@ import { makeTemporaryDir } from '../servers/reaper.mjs'
 import { sharedRedis } from '../servers/shared.ts'
 import { ENV, FREE_PORTS, run } from './sluice-process.suite.ts'
 
-/** taken returns a port that is in use until the test ends. */
+/** Returns a port that is in use until the test ends. */
 async function taken(): Promise<number> {
   const server = createServer()
   onTestFinished(() => void server.close())

@@ -1,6 +1,6 @@
 import { vi } from 'vitest'
 
-/** printedBy carries out a command in this process, and returns what it prints. Errors are thrown. */
+/** Carries out a command in this process, and returns what it prints. Errors are thrown. */
 export async function printedBy(command: (args: readonly string[]) => Promise<void>, args: readonly string[]) {
   let printed = ''
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
@@ -15,7 +15,7 @@ export async function printedBy(command: (args: readonly string[]) => Promise<vo
   return printed
 }
 
-/** refusedBy carries out a command that fails, and returns the whole message. */
+/** Carries out a command that fails, and returns the whole message. */
 export async function refusedBy(command: (args: readonly string[]) => Promise<void>, args: readonly string[]) {
   return printedBy(command, args).then(
     (printed) => `printed ${printed}`,
@@ -23,7 +23,7 @@ export async function refusedBy(command: (args: readonly string[]) => Promise<vo
   )
 }
 
-/** lines joins lines as a terminal shows them. */
+/** Joins lines as a terminal shows them. */
 export function lines(...all: readonly string[]): string {
   return `${all.join('\n')}\n`
 }

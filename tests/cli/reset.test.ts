@@ -8,7 +8,7 @@ import { until } from '../servers/until.mjs'
 import { ruleFile, startNode, type TestNode } from './nodes.suite.ts'
 import { printedBy, refusedBy } from './printed.suite.ts'
 
-/** rulesOf has a rule of its own for each way to count. Budgets come back slowly: no test sees it. */
+/** Has a rule of its own for each way to count. Budgets come back slowly: no test sees it. */
 function rulesOf(domain: string): string {
   const limit = 'unit: day, requests_per_unit: 3, algorithm: token_bucket'
   return `
@@ -41,7 +41,7 @@ beforeEach(() => {
   onTestFinished(() => void vi.unstubAllEnvs())
 })
 
-/** refuse asks until a caller is refused, and then once more: from memory. */
+/** Asks until a caller is refused, and then once more: from memory. */
 async function refuse(node: TestNode, entries: Record<string, string>): Promise<void> {
   await until('the caller is refused', async () => !(await node.check(domain, entries)).allowed)
   expect((await node.check(domain, entries)).allowed).toBe(false)

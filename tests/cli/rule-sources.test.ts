@@ -12,7 +12,7 @@ import { ENV, FREE_PORTS, startWith } from './sluice-process.suite.ts'
 
 const MAIN = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
 
-/** ran carries out a command while this process answers it. */
+/** Carries out a command while this process answers it. */
 async function ran(env: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], { env: { ...ENV, ...env } })
   onTestFinished(() => void child.kill('SIGKILL'))

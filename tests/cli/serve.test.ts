@@ -16,7 +16,7 @@ const BODY = '{"domain":"api","descriptors":[{"entries":[{"key":"user","value":"
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 
-/** carryOut runs a printed command in a shell. Where there is no curl, it asks what the command would ask. */
+/** Runs a printed command in a shell. Where there is no curl, it asks what the command would ask. */
 async function carryOut(command: string): Promise<string> {
   if (hasCurl) return (await promisify(execFile)('bash', ['-c', command], { env: ENV })).stdout
   const [, body, url] = /'(\{.*?\})' (http:\S+?)(?:;|$)/.exec(command) as RegExpExecArray
@@ -36,7 +36,7 @@ interface Answer {
   readonly body: { allowed: boolean; reason?: string; verdicts: { remaining: number }[] }
 }
 
-/** answersIn reads the answers that `curl -i` printed one after the other. */
+/** Reads the answers that `curl -i` printed one after the other. */
 function answersIn(printed: string): Answer[] {
   return printed.split(/^(?=HTTP\/1\.1 )/m).map((answer) => {
     const [head, body] = answer.split('\r\n\r\n')

@@ -15,7 +15,7 @@ export const ENV = Object.fromEntries(
   ),
 )
 
-/** run carries out a command line to its end. */
+/** Carries out a command line to its end. */
 export function run(
   args: readonly string[],
   options: { env?: Record<string, string>; cwd?: string; input?: string } = {},
@@ -31,7 +31,7 @@ export function run(
   return { status, stdout, stderr }
 }
 
-/** kill ends a process, and resolves when it has ended. */
+/** Ends a process, and resolves when it has ended. */
 export async function kill(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
@@ -51,23 +51,26 @@ export interface Started {
   readonly welcome: string
   /** What it prints in all; known when it has ended. */
   readonly output: Promise<string>
-  /** errors is what it has written to standard error. */
+  /** What it has written to standard error. */
   errors(): string
-  /** printed waits until it has printed so many lines that contain a text, and returns all it has printed. */
+  /** Waits until it has printed so many lines that contain a text, and returns all it has printed. */
   printed(text: string, times?: number): Promise<string>
 }
 
 const LAST_LINE = /Ctrl-C stops it\.\n|SIGHUP reads them at once\.\n|"service\.started".*\n/
 
 /**
- * start runs `sluice serve` on free ports, with a log that people can read, and waits for the end of its welcome. Without
+ * Runs `sluice serve` on free ports, with a log that people can read, and waits for the end of its welcome. Without
  * rules of its own it has the examples.
  */
 export function start(...args: string[]): Promise<Started> {
   return startWith({}, ...args)
 }
 
-/** connected waits until every worker of services that were started with --health-needs-redis has Redis: before, it counts by itself. */
+/**
+ * Waits until every worker of services that were started with --health-needs-redis has Redis: before, it counts by
+ * itself.
+ */
 export async function connected(...services: readonly Started[]): Promise<void> {
   for (const { admin } of services) {
     await until('every worker has Redis', async () => (await fetch(`${admin}/readyz`)).status === 200)

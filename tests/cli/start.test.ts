@@ -11,7 +11,7 @@ const server = fileURLToPath(new URL('../../server', import.meta.url))
 const listing = new URL('./loaded-files.mjs', import.meta.url).href
 const RULES = 'domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: day, requests_per_unit: 5 }\n'
 
-/** loadedBy returns the addresses of the files that a run loaded. `end` carries it out, with these variables. */
+/** Returns the addresses of the files that a run loaded. `end` carries it out, with these variables. */
 async function loadedBy(end: (env: Record<string, string>) => unknown): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-loaded-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
@@ -20,7 +20,7 @@ async function loadedBy(end: (env: Record<string, string>) => unknown): Promise<
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** loadedByService returns what a service loads from its start to its end. */
+/** Returns what a service loads from its start to its end. */
 function loadedByService(...args: string[]): Promise<string[]> {
   const rules = new RuleDirectory({ 'api.yaml': RULES })
   return loadedBy(async (env) => {

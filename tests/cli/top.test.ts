@@ -15,7 +15,7 @@ const MAIN = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.ur
 /** A real service cannot be made to have such a key: it is escaped before it gets here. Others may be less careful. */
 const HOSTILE = '\u001b[2J\u001b]0;owned\u0007\u202e'
 
-/** adminOf is an admin port that answers with a hostile key, and knows which token it was shown. */
+/** An admin port that answers with a hostile key, and knows which token it was shown. */
 async function adminOf() {
   const tokens: (string | undefined)[] = []
   let isThere = true
@@ -39,7 +39,7 @@ async function adminOf() {
   }
 }
 
-/** topOf runs `sluice top`, and collects what it prints. */
+/** Runs `sluice top`, and collects what it prints. */
 function topOf(env: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, [MAIN, 'top', ...args], { env: { ...ENV, ...env } })
   reapAtExit(child)

@@ -26,7 +26,7 @@ try {
 await fetch('/result', { method: 'POST', body: JSON.stringify(result) })
 </script>`
 
-/** bundled is the client as an app would bundle it. */
+/** The client as an app would bundle it. */
 async function bundled(): Promise<string> {
   const input = fileURLToPath(new URL('../../client/src/index.ts', import.meta.url))
   const bundle = await rolldown({ input, platform: 'browser' })

@@ -34,7 +34,7 @@ export class EventClock {
     return new Promise((resolve) => this.#add(this.#nowMs + ms, resolve))
   }
 
-  /** until runs until something has ended. */
+  /** Runs until something has ended. */
   async until<T>(what: Promise<T>): Promise<T> {
     let isOver = false
     const over = (): void => {

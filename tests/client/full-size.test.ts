@@ -59,7 +59,7 @@ class PacedProcess {
     this.over = once(lines, 'close').then(() => {})
   }
 
-  /** begin has it make its calls. */
+  /** Has it make its calls. */
   begin(): void {
     this.#child.stdin?.write('go\n')
   }

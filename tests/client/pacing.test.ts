@@ -11,7 +11,7 @@ const CALLS = 2_000
 const ALGORITHMS = ['sliding_window', 'fixed_window', 'token_bucket', 'gcra'] as const
 const REQUEST = { domain: 'api', descriptors: [{ entries: [{ key: 'caller', value: 'alice' }] }] }
 
-/** serverOf is a server that admits 200 calls a second. */
+/** A server that admits 200 calls a second. */
 function serverOf(clock: EventClock, algorithm: (typeof ALGORITHMS)[number]) {
   const rate_limit = { unit: 'second', requests_per_unit: 200, algorithm } as const
   const limiter = createLimiter({
@@ -32,7 +32,7 @@ function serverOf(clock: EventClock, algorithm: (typeof ALGORITHMS)[number]) {
   return { fetch, refusedMs, asked: () => asked }
 }
 
-/** endOf makes calls at once, and returns when the last of them is answered. */
+/** Makes calls at once, and returns when the last of them is answered. */
 async function endOf(clock: EventClock, call: () => Promise<Response>, calls: number): Promise<number> {
   await Promise.all(Array.from({ length: calls }, call))
   return clock.nowMs

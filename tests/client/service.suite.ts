@@ -25,7 +25,7 @@ descriptors:
     rate_limit: {requests_per_unit: 1, algorithm: concurrency, lease_ttl: 4s}
 `
 
-/** startApi starts the service, with PER_SECOND calls a second for each caller. It ends with the test. */
+/** Starts the service, with PER_SECOND calls a second for each caller. It ends with the test. */
 export async function startApi(...args: readonly string[]): Promise<string> {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-client-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
@@ -39,7 +39,7 @@ export async function startApi(...args: readonly string[]): Promise<string> {
   return `http://${service.addresses.http}`
 }
 
-/** callOf is a call to the API by somebody: a check, which is answered with the fields of its limit. */
+/** A call to the API by somebody: a check, which is answered with the fields of its limit. */
 export function callOf(caller: string, key = 'caller'): RequestInit {
   return {
     method: 'POST',

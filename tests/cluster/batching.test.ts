@@ -16,7 +16,7 @@ describe('decisions of one turn', () => {
   })
   afterAll(() => cluster.stop())
 
-  /** open opens a store whose servers know all scripts from then on. */
+  /** Opens a store whose servers know all scripts from then on. */
   async function open(user = ''): Promise<RedisStore> {
     const { store } = await connectStore(urlOf(cluster).replace('//', `//${user}`), 3)
     const warm = (partition: number) => store.decide([charge(keyOf(partition, 'warm'), TEN.gcra, 0)])
@@ -27,7 +27,7 @@ describe('decisions of one turn', () => {
     return store
   }
 
-  /** calls returns how many calls of a script, by the command, each node has seen. */
+  /** Returns how many calls of a script, by the command, each node has seen. */
   async function calls(command = 'fcall'): Promise<number[]> {
     const texts = await Promise.all(cluster.nodes.map((node) => node.call('INFO', 'commandstats')))
     return texts.map((text) => Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(String(text))?.[1] ?? 0))
@@ -35,7 +35,9 @@ describe('decisions of one turn', () => {
 
   const some = PARTITIONS.filter((partition) => partition % 4 < 3)
 
-  /** decideSome makes 20 decisions in each of some partitions, 2 for each caller, and returns how many calls each node has seen. */
+  /**
+   * Makes 20 decisions in each of some partitions, 2 for each caller, and returns how many calls each node has seen.
+   */
   async function decideSome(store: RedisStore, command?: string): Promise<number[]> {
     const name = randomUUID()
     const before = await calls(command)

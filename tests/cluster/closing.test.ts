@@ -9,7 +9,7 @@ import { connectStore, keyOf, PARTITIONS, reasonOf, urlOf, watchStore } from './
 
 // A promise that rejects and that nobody handles fails the test run by itself.
 
-/** sockets counts the connections that keep this process alive. */
+/** Counts the connections that keep this process alive. */
 const sockets = (): number => process.getActiveResourcesInfo().filter((name) => /^TCP(Socket)?Wrap$/.test(name)).length
 
 /** A server that takes connections and never says a word. */
@@ -46,7 +46,7 @@ afterAll(() => {
   silent.close()
 })
 
-/** allEnd resolves when nothing of a store is left. The silent server's own ends of connections do not count. */
+/** Resolves when nothing of a store is left. The silent server's own ends of connections do not count. */
 const allEnd = () =>
   until('all connections have ended', () => {
     for (const socket of heard) {

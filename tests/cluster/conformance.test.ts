@@ -19,7 +19,7 @@ afterAll(() => redis.close())
 /** A PartitionOf says which partition a key of a test belongs to. */
 type PartitionOf = (key: string) => number
 
-/** emptyStore is the one store, for keys that nobody has used yet. */
+/** The one store, for keys that nobody has used yet. */
 async function emptyStore(partitionOf: PartitionOf, startMs: number): Promise<StoreUnderTest> {
   const run = randomUUID()
   const encode = (key: string): string => keyOf(partitionOf(key), `${run}|${key}`)
@@ -40,7 +40,7 @@ async function emptyStore(partitionOf: PartitionOf, startMs: number): Promise<St
   return { store, setNowMs, close: async () => {} }
 }
 
-/** sumOf spreads the keys of a test over partitions, so that any two short names are likely apart. */
+/** Spreads the keys of a test over partitions, so that any two short names are likely apart. */
 const sumOf: PartitionOf = (key) =>
   [...key].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7) % PARTITIONS.length
 

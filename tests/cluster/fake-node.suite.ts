@@ -29,7 +29,7 @@ export class FakeNode {
     return `127.0.0.1:${this.port}`
   }
 
-  /** received returns how often a command has come. */
+  /** Returns how often a command has come. */
   received(name: string): number {
     return this.commands.filter(([word]) => word.toUpperCase() === name).length
   }
@@ -55,7 +55,7 @@ export class FakeNode {
   }
 }
 
-/** startNodes starts nodes that end with the running test. */
+/** Starts nodes that end with the running test. */
 export async function startNodes(count: number): Promise<FakeNode[]> {
   const nodes = Array.from({ length: count }, () => new FakeNode())
   await Promise.all(nodes.map((node) => node.listen()))
@@ -65,7 +65,7 @@ export async function startNodes(count: number): Promise<FakeNode[]> {
   return nodes
 }
 
-/** slotsReply spells the reply to CLUSTER SLOTS: each node is master of an equal part of the slots, in order. */
+/** Spells the reply to CLUSTER SLOTS: each node is master of an equal part of the slots, in order. */
 export function slotsReply(masters: readonly FakeNode[]): string {
   const ranges = masters.map(({ port }, i) => {
     const [from, next] = [i, i + 1].map((edge) => Math.floor((edge * 16_384) / masters.length))
@@ -74,7 +74,7 @@ export function slotsReply(masters: readonly FakeNode[]): string {
   return `*${masters.length}\r\n${ranges.join('')}`
 }
 
-/** commandOf reads the first command, a list of strings; undefined while it is not all there. */
+/** Reads the first command, a list of strings; undefined while it is not all there. */
 function commandOf(text: string): { words: string[]; length: number } | undefined {
   const head = /^\*(\d+)\r\n/.exec(text)
   if (head === null) return undefined

@@ -42,7 +42,7 @@ afterAll(() => store.close())
 
 const fresh = (partition: number, limit: Limit, cost = 1): Charge => charge(keyOf(partition, randomUUID()), limit, cost)
 
-/** spend leaves a counter with so much. */
+/** Leaves a counter with so much. */
 async function spend({ key, limit }: Charge, left: number): Promise<void> {
   await store.acquire([charge(key, limit, 10 - left)])
 }

@@ -31,14 +31,14 @@ const PLACES = compileLimit({ algorithm: 'concurrency', limit: 10, leaseTtl: '1h
 const fresh = (partition: number, limit = WINDOW, cost = 1): Charge =>
   charge(keyOf(partition, randomUUID()), limit, cost)
 
-/** hasty gives a charge a short deadline, for a server that is known to be silent. The others have all the time they need. */
+/** Gives a charge a short deadline, for a server that is known to be silent. The others have all the time they need. */
 const hasty = (each: Charge): Charge => ({
   ...each,
   policy: { onStoreFailure: 'open', localShare: 1, timeoutMs: 50 },
 })
 
 const open: WatchedStore[] = []
-/** remember has a store closed when the test is over. */
+/** Has a store closed when the test is over. */
 function remember(watched: WatchedStore): WatchedStore {
   open.push(watched)
   return watched

@@ -37,7 +37,7 @@ function moving(): { partition: number; slot: number; to: RedisServer } {
 
 const counter = (partition: number): Charge => charge(keyOf(partition, randomUUID()), PLENTY, 1)
 
-/** admit asks once for each charge, and returns how many were admitted. */
+/** Asks once for each charge, and returns how many were admitted. */
 async function admit(charges: readonly Charge[]): Promise<number> {
   const answers = await Promise.allSettled(charges.map((each) => store.decide([each])))
   return answers.filter((answer) => answer.status === 'fulfilled' && answer.value[0].allowed).length
@@ -164,7 +164,7 @@ describe('a slot on its way', () => {
     await hasty.store.close()
   })
 
-  /** errors counts the TRYAGAIN replies of all nodes. */
+  /** Counts the TRYAGAIN replies of all nodes. */
   async function errors(): Promise<number> {
     const texts = await Promise.all(cluster.nodes.map((node) => node.call('INFO', 'errorstats')))
     return texts.reduce<number>(

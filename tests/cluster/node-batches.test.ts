@@ -43,7 +43,7 @@ async function open(): Promise<WatchedStore> {
   return watched
 }
 
-/** refusedReads counts the reads that nodes have refused, because their keys are elsewhere. */
+/** Counts the reads that nodes have refused, because their keys are elsewhere. */
 async function refusedReads(): Promise<number> {
   const texts = await Promise.all(cluster.nodes.map((node) => node.call('INFO', 'commandstats')))
   return texts.reduce<number>(
@@ -54,13 +54,13 @@ async function refusedReads(): Promise<number> {
 
 const counter = (partition: number, limit: Limit = WINDOW): Charge => charge(keyOf(partition, randomUUID()), limit, 1)
 const left = ({ store }: WatchedStore, each: Charge): Promise<number> => remaining(store, each)
-/** admit asks once about each in one turn, and returns how many were admitted. It fails when one was not decided. */
+/** Asks once about each in one turn, and returns how many were admitted. It fails when one was not decided. */
 async function admit({ store }: WatchedStore, charges: readonly Charge[]): Promise<number> {
   const verdicts = await Promise.all(charges.map((each) => store.decide([each])))
   return verdicts.filter(([{ allowed }]) => allowed).length
 }
 
-/** resolvable is a promise, and how to resolve it. */
+/** A promise, and how to resolve it. */
 function resolvable(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve: () => void = () => {}
   const promise = new Promise<void>((done) => {
@@ -69,7 +69,7 @@ function resolvable(): { readonly promise: Promise<void>; readonly resolve: () =
   return { promise, resolve }
 }
 
-/** twoOf returns two partitions of the first of the masters, and another master. */
+/** Returns two partitions of the first of the masters, and another master. */
 async function twoOf() {
   const [from, to] = await cluster.masters()
   const [moving, staying] = await partitionsOf(cluster, from)
@@ -128,7 +128,10 @@ describe('a call for a node', () => {
     expect([await left(watched, one), await left(watched, other)]).toEqual([38, 36])
   })
 
-  /** ask sends a call about charges of different partitions to a node, whether they are there or not, and returns which it decided. */
+  /**
+   * Sends a call about charges of different partitions to a node, whether they are there or not, and returns which it
+   * decided.
+   */
   async function ask(node: RedisServer, ...charges: Charge[]): Promise<number[]> {
     const sections = charges.map((each) => [{ charges: [each], permits: undefined }])
     const { name = '', library = '' } = NODE_SCRIPT?.asFunction ?? {}

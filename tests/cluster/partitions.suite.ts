@@ -21,12 +21,12 @@ export function urlOf({
   return `redis+cluster://${nodes.map(({ host, port }) => `${host}:${port}`).join()}`
 }
 
-/** keyOf spells a key of a partition, as KeySpeller does. */
+/** Spells a key of a partition, as KeySpeller does. */
 export function keyOf(partition: number, name: string): string {
   return `sluice:{${partition}}:${name}`
 }
 
-/** partitionsOf returns the partitions that a node is the master of. */
+/** Returns the partitions that a node is the master of. */
 export async function partitionsOf<E extends RedisEndpoint>(cluster: ClusterView<E>, node: E): Promise<number[]> {
   const ranges = (await cluster.slots()).filter(({ master }) => master === node)
   return PARTITIONS.filter((partition) => {
@@ -46,7 +46,7 @@ export interface WatchedStore {
   readonly breakers: string[]
 }
 
-/** watchStore opens a store, which may not be connected yet. */
+/** Opens a store, which may not be connected yet. */
 export function watchStore(url: string, options: Partial<RedisStoreOptions> = {}): WatchedStore {
   const connected = new Set<string>()
   const retired = new Set<string>()
@@ -65,20 +65,20 @@ export function watchStore(url: string, options: Partial<RedisStoreOptions> = {}
   return { store, connected, retired, breakers }
 }
 
-/** connectStore opens a store and resolves when it is connected to this many servers. */
+/** Opens a store and resolves when it is connected to this many servers. */
 export async function connectStore(url: string, servers: number, options: Partial<RedisStoreOptions> = {}) {
   const watched = watchStore(url, options)
   await until(`${servers} servers are connected`, () => watched.connected.size >= servers)
   return watched
 }
 
-/** answers says whether the store decides about a partition, without charging anything. */
+/** Says whether the store decides about a partition, without charging anything. */
 export async function answers(store: RedisStore, partition: number): Promise<boolean> {
   await store.decide([charge(keyOf(partition, `look:${randomUUID()}`), TEN.gcra, 0)])
   return true
 }
 
-/** reasonOf returns why a decision failed; undefined when it did not. */
+/** Returns why a decision failed; undefined when it did not. */
 export function reasonOf(store: RedisStore, ...charges: Charge[]): Promise<string | undefined> {
   return store.decide(charges).then(
     () => undefined,
@@ -86,7 +86,7 @@ export function reasonOf(store: RedisStore, ...charges: Charge[]): Promise<strin
   )
 }
 
-/** remaining looks at a counter's budget. */
+/** Looks at a counter's budget. */
 export async function remaining(store: RedisStore, { key, limit }: Pick<Charge, 'key' | 'limit'>): Promise<number> {
   return (await store.decide([charge(key, limit, 0)]))[0].remaining
 }

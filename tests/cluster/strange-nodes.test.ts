@@ -6,7 +6,7 @@ import { until } from '../servers/until.mjs'
 import { type Answer, type FakeNode, slotsReply, startNodes } from './fake-node.suite.ts'
 import { connectStore, keyOf, PARTITIONS, reasonOf, type WatchedStore } from './partitions.suite.ts'
 
-/** answering tells the map, and answers scripts as it is told. */
+/** Tells the map, and answers scripts as it is told. */
 const answering =
   (map: () => string, script: (slot: number) => string): Answer =>
   ([name, ...words]) => {

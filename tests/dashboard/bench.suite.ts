@@ -41,12 +41,12 @@ export class Bench {
     return bench
   }
 
-  /** inForce resolves when the rules of the database are: a node that has just started decides by its files alone. */
+  /** Resolves when the rules of the database are: a node that has just started decides by its files alone. */
   async inForce(): Promise<void> {
     await until('the rules are in force', async () => (await this.limitOf('a key of nobody')) > 0)
   }
 
-  /** limitOf is the limit of a key now; 0 is none. */
+  /** The limit of a key now; 0 is none. */
   async limitOf(key: string): Promise<number> {
     const { verdicts } = await this.stand.decide('parcels', { api_key: key }, 0)
     return verdicts[0]?.limit ?? 0
@@ -57,7 +57,7 @@ export class Bench {
     await this.stand.stop()
   }
 
-  /** visit opens a window that is logged in, and hands it to the work. The window may not complain of anything. */
+  /** Opens a window that is logged in, and hands it to the work. The window may not complain of anything. */
   async visit(
     work: (visit: Visit) => Promise<void>,
     options: Partial<VisitOptions> & { role?: keyof typeof TOKENS | 'nobody' } = {},
@@ -76,7 +76,7 @@ export class Bench {
     }
   }
 
-  /** customer makes a customer of its own, with an API key. */
+  /** Makes a customer of its own, with an API key. */
   async customer(fields: Record<string, unknown> = {}): Promise<{ id: string; name: string; key: string }> {
     const id = `customer-${++this.#customers}`
     const name = `Customer No. ${this.#customers}`
@@ -87,7 +87,7 @@ export class Bench {
     return { id, name: typeof fields.name === 'string' ? fields.name : name, key }
   }
 
-  /** checks asks for decisions about a key: `+` was admitted, `-` over the limit, `B` blocked. */
+  /** Asks for decisions about a key: `+` was admitted, `-` over the limit, `B` blocked. */
   async checks(key: string, count = 1): Promise<string> {
     const said: Record<number, string> = { 200: '+', 429: '-', 403: 'B' }
     let text = ''

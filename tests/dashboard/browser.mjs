@@ -24,7 +24,7 @@ axe.run(document, { resultTypes: ['violations'], ${only} }).then(({ violations }
 const EVERY_RULE = runAxe('')
 const RULES_OF_COLOUR = runAxe(`runOnly: ['color-contrast', 'link-in-text-block']`)
 
-/** openBrowser starts Debian's Chromium. It has no sandbox of its own where it is root, as in a container. */
+/** Starts Debian's Chromium. It has no sandbox of its own where it is root, as in a container. */
 export function openBrowser() {
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
   return chromium.launch({ executablePath: requireCommand('chromium'), args: [...args, '--disable-gpu'] })
@@ -94,7 +94,7 @@ export class Visit {
   }
 
   /**
-   * expectComplaints has later complaints of a kind left out: those that a test provokes.
+   * Has later complaints of a kind left out: those that a test provokes.
    * @param {RegExp} pattern
    */
   expectComplaints(pattern) {
@@ -112,14 +112,14 @@ export class Visit {
     await this.settled()
   }
 
-  /** settled resolves when the page has its title and nothing is loading. */
+  /** Resolves when the page has its title and nothing is loading. */
   async settled() {
     await this.page.locator('main h1, main .state').first().waitFor()
     await this.page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
   }
 
   /**
-   * axe returns the findings of axe on the page as it is that are moderate or worse, a line for each rule.
+   * Returns the findings of axe on the page as it is that are moderate or worse, a line for each rule.
    * @param {{ isColourOnly?: boolean }} [options] where another theme is all that has changed
    * @returns {Promise<string[]>}
    */
@@ -130,7 +130,7 @@ export class Visit {
   }
 
   /**
-   * sideways is how many pixels the page is wider than the window.
+   * How many pixels the page is wider than the window.
    * @returns {Promise<number>}
    */
   sideways() {

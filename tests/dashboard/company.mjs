@@ -7,8 +7,8 @@ import { seed, seedPast } from './seed.mjs'
 import { Stand, TOKENS } from './stand.mjs'
 
 /**
- * startCompany starts a Redis, a PostgreSQL and nodes of their own, with a company's customers in them. All of it ends with
- * this process.
+ * Starts a Redis, a PostgreSQL and nodes of their own, with a company's customers in them. All of it ends with this
+ * process.
  * @param {{ nodes?: number, workers?: number }} [size]
  */
 export async function startCompany({ nodes = 1, workers = 1 } = {}) {

@@ -24,7 +24,7 @@ const WEIGHTED = PEOPLE.flatMap((person) => {
 const chosen = (/** @type {number} */ n) => WEIGHTED[(Math.imul(n + 1, 0x9e3779b1) >>> 0) % WEIGHTED.length]
 
 /**
- * startLoad asks a service for decisions, so many a second and a few at once, until it is stopped or has asked `most` times.
+ * Asks a service for decisions, so many a second and a few at once, until it is stopped or has asked `most` times.
  * @param {readonly string[]} urls of the HTTP doors of nodes
  * @param {{ perSecond: number, most?: number, atOnce?: number }} options
  */

@@ -11,7 +11,7 @@ const person = (line) => {
   return /** @type {Person} */ ({ id, name, tier, daily: Number(daily), zone, goes })
 }
 
-/** PEOPLE are the customers of a company that sells an API for parcels. None of them exists. */
+/** The customers of a company that sells an API for parcels. None of them exists. */
 export const PEOPLE = `
 northwind-freight | Northwind Freight     | enterprise | 412000 | Europe/Berlin    | steady
 halden-logistics  | Halden Logistics      | enterprise | 268000 | Europe/Oslo      | growing

@@ -35,7 +35,7 @@ descriptors:
 `
 
 /**
- * productRules are the rules of the product, as they were put through the API. Each version is a step of their history.
+ * The rules of the product, as they were put through the API. Each version is a step of their history.
  * @param {{ freePerMinute?: number, isRatesShadowed?: boolean, hasCarriers?: boolean }} [history]
  */
 export function productRules({ freePerMinute = 60, isRatesShadowed = true, hasCarriers = true } = {}) {
@@ -89,8 +89,8 @@ ${
 }
 
 /**
- * exact makes rules of a company's into rules for tests: by the day, so that no window ends while a test counts, and patient with a
- * machine that is busy.
+ * Makes rules of a company's into rules for tests: by the day, so that no window ends while a test counts, and patient
+ * with a machine that is busy.
  * @param {string} text
  */
 export function exact(text) {

@@ -21,7 +21,8 @@ const STAFF = {
 }
 
 /**
- * seed fills a service with a company's customers, through the admin API, as the people who work there. It returns their tokens.
+ * Fills a service with a company's customers, through the admin API, as the people who work there. It returns their
+ * tokens.
  * @param {Ask} ask with the token of an admin
  * @param {(token: string) => Ask} askAs
  */
@@ -140,7 +141,8 @@ async function change({ Maya, Jonas, Priya }) {
 }
 
 /**
- * seedPast writes what no API can: when customers came, and 30 days of use, by the hour and by the day. Days differ, always in the same way.
+ * Writes what no API can: when customers came, and 30 days of use, by the hour and by the day. Days differ, always in
+ * the same way.
  * @param {(sql: string, values: unknown[]) => Promise<unknown>} run on the database
  */
 export async function seedPast(run) {

@@ -36,7 +36,7 @@ export class Stand {
   }
   #rules
 
-  /** start adds a node, and resolves when it serves. */
+  /** Adds a node, and resolves when it serves. */
   async start() {
     const { redisUrl, databaseUrl, keyPrefix, workers = 1 } = this.#options
     const node = new StandNode(
@@ -54,7 +54,7 @@ export class Stand {
     return node
   }
 
-  /** admin is where the dashboard is. */
+  /** Where the dashboard is. */
   get admin() {
     return this.nodes[0].admin
   }
@@ -64,7 +64,7 @@ export class Stand {
   }
 
   /**
-   * askAs returns a way to ask the first node's API with a token.
+   * Returns a way to ask the first node's API with a token.
    * @param {string} token
    * @returns {Ask}
    */
@@ -82,7 +82,7 @@ export class Stand {
   }
 
   /**
-   * check asks for a decision, and returns its status.
+   * Asks for a decision, and returns its status.
    * @param {string} domain
    * @param {Record<string, string>} entries
    * @param {number} [cost]

@@ -10,11 +10,11 @@ export type Variables = Readonly<Record<string, string>>
 
 /** An Installation is a place that Sluice can be started from. */
 export interface Installation {
-  /** serve starts the service with nothing but variables, as gateways do. */
+  /** Starts the service with nothing but variables, as gateways do. */
   serve(variables: Variables): ChildProcess
-  /** run carries out a command to its end. */
+  /** Carries out a command to its end. */
   run(args: readonly string[], variables: Variables): Promise<{ code: number; stdout: string; stderr: string }>
-  /** mountRules writes a ConfigMap of rules as the kubelet does, and returns where the program sees it. */
+  /** Writes a ConfigMap of rules as the kubelet does, and returns where the program sees it. */
   mountRules(version: string, text: string): string
 }
 
@@ -28,7 +28,7 @@ interface Running {
 const RULES = (limit: number): string =>
   `domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: day, requests_per_unit: ${limit}, timeout_ms: 5000 }\n`
 
-/** startService starts an installation, and waits until it says where it listens. It ends with the test. */
+/** Starts an installation, and waits until it says where it listens. It ends with the test. */
 async function startService(from: Installation, variables: Variables): Promise<Running> {
   const child = from.serve({ PORT: '0', GRPC_PORT: '0', ADMIN_PORT: '0', HOST: '127.0.0.1', ...variables })
   onTestFinished(() => void child.kill('SIGKILL'))
@@ -52,7 +52,7 @@ async function checked(http: string, user: string): Promise<number> {
   return (await fetch(`${http}/v1/check`, { method: 'POST', headers, body })).status
 }
 
-/** blackBox is what every installation does, seen from outside: whatever it was built from, and wherever it runs. */
+/** What every installation does, seen from outside: whatever it was built from, and wherever it runs. */
 export function blackBox(name: string, installation: () => Installation): void {
   describe(`Sluice, started from ${name}`, () => {
     it("takes envoyproxy/ratelimit's environment, counts in Redis with two workers, and ends without an error", async () => {

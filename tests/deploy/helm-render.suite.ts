@@ -6,7 +6,7 @@ import { ROOT } from './image-tree.suite.ts'
 const CHART = join(ROOT, 'deploy/helm/sluice')
 
 /**
- * render renders the chart, with the part of Helm's language that its templates use: values, if, else, include, toYaml, quote,
+ * Renders the chart, with the part of Helm's language that its templates use: values, if, else, include, toYaml, quote,
  * nindent, not and Files.Get. It throws at anything else, so that a template that uses more is not taken for checked.
  */
 export function render(overrides: Readonly<Record<string, unknown>> = {}): unknown[] {
@@ -24,7 +24,7 @@ export function render(overrides: Readonly<Record<string, unknown>> = {}): unkno
   })
 }
 
-/** chartValues returns the values of the chart. */
+/** Returns the values of the chart. */
 export function chartValues(): Record<string, unknown> {
   return parse(readFileSync(join(CHART, 'values.yaml'), 'utf8')) as Record<string, unknown>
 }
@@ -49,7 +49,7 @@ type Node =
   | { readonly action: string }
   | { readonly condition: string; readonly whenTrue: readonly Node[]; readonly otherwise: readonly Node[] }
 
-/** scan renders a text. What it defines is kept. */
+/** Renders a text. What it defines is kept. */
 function scan(text: string, scope: Scope): string {
   const parts = text.split(/(\{\{-?.*?-?\}\})/s).map((part, i, all) => {
     if (i % 2 === 1) return part

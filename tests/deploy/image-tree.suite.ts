@@ -27,11 +27,11 @@ export const canConfine = process.platform === 'linux' && process.getuid?.() ===
 /** An ImageTree is what `deploy/image/rootfs.sh` makes, with a Node.js where the base image has it. */
 export interface ImageTree extends Installation {
   readonly dir: string
-  /** put copies a folder into the tree, for the user that the service runs as, and returns where the program sees it. */
+  /** Copies a folder into the tree, for the user that the service runs as, and returns where the program sees it. */
   put(from: string, name: string): string
 }
 
-/** buildImageTree builds the tree. */
+/** Builds the tree. */
 export async function buildImageTree(): Promise<ImageTree> {
   const dir = join(makeTemporaryDir('image'), 'rootfs')
   await execute(join(ROOT, 'deploy/image/rootfs.sh'), [dir], { timeout: 300_000 })
@@ -58,14 +58,14 @@ export async function buildImageTree(): Promise<ImageTree> {
   }
 }
 
-/** rulesIn is a directory of rules where RUNTIME_ROOT and RUNTIME_SUBDIRECTORY=ratelimit lead to. */
+/** A directory of rules where RUNTIME_ROOT and RUNTIME_SUBDIRECTORY=ratelimit lead to. */
 export function rulesIn(root: string): RuleDirectory {
   const path = join(root, 'ratelimit', 'config')
   mkdirSync(path, { recursive: true })
   return Object.assign(Object.create(RuleDirectory.prototype), { path }) as RuleDirectory
 }
 
-/** started runs a program of the tree as nobody, who may write nothing in it, with these variables alone. */
+/** Runs a program of the tree as nobody, who may write nothing in it, with these variables alone. */
 function started(dir: string, program: string, args: readonly string[], env: Variables): ChildProcess {
   const [command, ...all] = canConfine
     ? ['/usr/sbin/chroot', `--userspec=${NOBODY}:${NOBODY}`, dir, `/bin/${program}`, ...args]
@@ -75,7 +75,7 @@ function started(dir: string, program: string, args: readonly string[], env: Var
   return child
 }
 
-/** resultOf waits for the end of a program. */
+/** Waits for the end of a program. */
 export async function resultOf(child: ChildProcess): Promise<{ code: number; stdout: string; stderr: string }> {
   const printed = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
@@ -87,7 +87,7 @@ export async function resultOf(child: ChildProcess): Promise<{ code: number; std
   return { code, ...printed }
 }
 
-/** addBase adds what the base image and every container have: Node.js, its libraries, and a little of /dev and /proc. */
+/** Adds what the base image and every container have: Node.js, its libraries, and a little of /dev and /proc. */
 function addBase(dir: string): void {
   const node = join(dir, 'nodejs/bin/node')
   mkdirSync(dirname(node), { recursive: true })

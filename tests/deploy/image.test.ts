@@ -15,7 +15,7 @@ beforeAll(async () => {
   image = await buildImageTree()
 }, 300_000)
 
-/** checkout is the repository itself, built. */
+/** The repository itself, built. */
 function checkout(): Installation {
   const root = makeTemporaryDir('checkout')
   const rules = rulesIn(root)

@@ -33,7 +33,7 @@ const documents = (path: string): Manifest[] => {
   return found.map((each) => each.toJS() as Manifest).filter((each) => each !== null)
 }
 
-/** built returns what a kustomization lists, with what it builds on, before patches. */
+/** Returns what a kustomization lists, with what it builds on, before patches. */
 function built(folder: string): Manifest[] {
   const { resources = [], components = [] } = parse(readFileSync(join(folder, 'kustomization.yaml'), 'utf8')) as {
     resources?: string[]
@@ -52,7 +52,7 @@ const only = (manifests: readonly Manifest[], kind: string): Manifest => {
 }
 const containerOf = (deployment: Manifest): Tree => deployment.spec.template.spec.containers[0]
 
-/** variablesOf returns the variables of the container that are no secret. */
+/** Returns the variables of the container that are no secret. */
 function variablesOf(manifests: readonly Manifest[]): Record<string, string> {
   const container = containerOf(deploymentOf(manifests))
   const maps = listOf(container.envFrom).flatMap((source) => {

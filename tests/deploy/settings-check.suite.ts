@@ -10,19 +10,19 @@ const KNOWN = new Set([
   ...OTHERS,
 ])
 
-/** unknownVariables returns the names that would do nothing. */
+/** Returns the names that would do nothing. */
 export function unknownVariables(names: Iterable<string>): string[] {
   return [...names].filter((name) => !KNOWN.has(name))
 }
 
-/** settingOf returns the row of a setting. */
+/** Returns the row of a setting. */
 export function settingOf(flag: string): SettingSpec {
   const found = ALL.find((each) => each.flag === flag)
   if (found === undefined) throw new Error(`there is no setting ${flag}`)
   return found
 }
 
-/** secondsOf reads a duration of whole seconds, such as 10s. */
+/** Reads a duration of whole seconds, such as 10s. */
 export function secondsOf(text: string | undefined): number {
   const [, number] = /^(\d+)s$/.exec(text ?? '') ?? []
   if (number === undefined) throw new Error(`${text} is no number of seconds`)

@@ -5,7 +5,7 @@ import { operationsOf } from '../../server/src/admin/operations.ts'
 
 const page = readFileSync(new URL('../../docs/admin-api.md', import.meta.url), 'utf8')
 
-/** rowOf is what the page says about an operation. */
+/** What the page says about an operation. */
 function rowOf({ method, path, role, ifMatch, isCreation, isPaged, kind, summary }: AnyOperation): string {
   const notes = [
     ifMatch === 'required' && 'If-Match',

@@ -6,7 +6,7 @@ import { type CounterState, step } from '../../src/core/step.ts'
 
 const ROW = /^\| (\d+) \| (\d+[a-z]+) \| (\d+) \|$/gm
 
-/** worst takes all that fits in the last millisecond of a window, and again in each of the next. */
+/** Takes all that fits in the last millisecond of a window, and again in each of the next. */
 function worst(limit: Limit): number {
   const admitted: [number, number][] = []
   let state: CounterState | undefined

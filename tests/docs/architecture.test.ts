@@ -12,7 +12,7 @@ interface Row {
   readonly last: string
 }
 
-/** rowOf reads a line. The first name of its first cell is a path, the others are folders next to that one. */
+/** Reads a line. The first name of its first cell is a path, the others are folders next to that one. */
 function rowOf(line: string): Row {
   const cells = line.split('|').slice(1, -1)
   const [first = '', ...others] = [...(cells[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
@@ -43,7 +43,7 @@ type Layers = Readonly<Record<string, readonly string[]>>
 const importersOf = (layers: Layers, layer: string): string[] =>
   Object.keys(layers).filter((each) => !each.endsWith('.ts') && layers[each]?.includes(layer))
 
-/** importedBy writes a list of layers as the page has it. */
+/** Writes a list of layers as the page has it. */
 function importedBy(folder: string): string {
   const layer = folder.slice(folder.lastIndexOf('/') + 1)
   if (folder.startsWith('server/')) return importersOf(serverLayers, layer).join(', ')

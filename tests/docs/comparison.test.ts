@@ -15,7 +15,7 @@ const OTHERS = [
   '@upstash/ratelimit',
 ]
 
-/** rowOf returns the cells of a row by the heads of its table; `table` counts from 0. */
+/** Returns the cells of a row by the heads of its table; `table` counts from 0. */
 function rowOf(name: string, table: number): Record<string, string> {
   const cellsOf = (line: string): string[] =>
     line

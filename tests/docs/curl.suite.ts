@@ -35,7 +35,7 @@ export interface PageRun {
 }
 
 /**
- * runCommands has a shell run commands as a reader pastes them, one after the other, and compares what each is answered with what
+ * Has a shell run commands as a reader pastes them, one after the other, and compares what each is answered with what
  * the page says.
  */
 export async function runCommands(commands: readonly string[], { addresses, cwd, env }: PageRun): Promise<void> {
@@ -65,7 +65,7 @@ export async function runCommands(commands: readonly string[], { addresses, cwd,
 /** What stands between the outputs of commands. */
 const MARK = '\x01'
 
-/** scripted has curl print the status behind the answer. */
+/** Has curl print the status behind the answer. */
 function scripted(command: string, addresses: ReadonlyMap<string, string>): string {
   const moved = command.replaceAll(/localhost:(\d+)/g, (_, port: string) => addressOf(port, command, addresses))
   return moved.replace(/^curl /, "curl -sS -w '\\n%{http_code}' ")
@@ -85,8 +85,8 @@ export interface CurlExample extends Expectation {
 }
 
 /**
- * curlExample reads a curl command of a page, for servers that run on other ports: `addresses` has where each port of the page
- * is found, as in `8080` → `http://127.0.0.1:34567`.
+ * Reads a curl command of a page, for servers that run on other ports: `addresses` has where each port of the page is
+ * found, as in `8080` → `http://127.0.0.1:34567`.
  */
 export function curlExample(command: string, addresses: ReadonlyMap<string, string>, token = ''): CurlExample {
   const [, port = '', path = ''] = /localhost:(\d+)(\S*?)'?(?:\s|$)/.exec(command) ?? []

@@ -12,7 +12,7 @@ const page = readFileSync(new URL('../../docs/dashboard.md', import.meta.url), '
 const HOST = 'sluice.example.com'
 const TOKEN = 'a-token-of-many-characters'
 
-/** proxied are the headers that the proxy of the page sets, for a client that is elsewhere. */
+/** The headers that the proxy of the page sets, for a client that is elsewhere. */
 function proxied(): Record<string, string> {
   const values: Readonly<Record<string, string>> = { $host: HOST, $remote_addr: '203.0.113.9' }
   const set = [...page.matchAll(/proxy_set_header (\S+) (\S+);/g)]

@@ -6,7 +6,7 @@ import { DECISION_REASONS } from '../../server/src/observe/decision-reason.ts'
 const page = readFileSync(new URL('../../docs/observability.md', import.meta.url), 'utf8')
 const sectionOf = (title: string): string => page.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? ''
 
-/** rowsOf returns the first cells of the table whose first column has a title. */
+/** Returns the first cells of the table whose first column has a title. */
 function rowsOf(section: string, column: string): string[] {
   const table = section.split('\n\n').find((part) => part.startsWith(`| ${column} |`)) ?? ''
   const cells = table

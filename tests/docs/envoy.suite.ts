@@ -40,7 +40,7 @@ interface VirtualHost {
   rate_limits: { actions: { request_headers: { header_name: string; descriptor_key: string } }[] }[]
 }
 
-/** readFilter reads an envoy.yaml. It throws where that has not the form that Envoy needs for it. */
+/** Reads an envoy.yaml. It throws where that has not the form that Envoy needs for it. */
 export function readFilter(text: string): Filter {
   const { listeners, clusters } = (parse(text) as EnvoyFile).static_resources
   const manager = listeners[0].filter_chains[0].filters[0].typed_config
@@ -66,7 +66,7 @@ export function readFilter(text: string): Filter {
 }
 
 /**
- * startStandIn does for a test what Envoy does with such a filter: it asks the limiter over gRPC, answers 429 itself or calls the
+ * Does for a test what Envoy does with such a filter: it asks the limiter over gRPC, answers 429 itself or calls the
  * app. It returns its address. `grpc` is called for each request: the limiter may have been restarted elsewhere.
  */
 export async function startStandIn({ domain, actions }: Filter, app: string, grpc: () => string): Promise<string> {

@@ -27,7 +27,7 @@ function encode(name: string, value: number): string {
   return value.toLocaleString('en-US')
 }
 
-/** BOUNDS are those of the service, as the page spells them, and as the code has them. */
+/** Those of the service, as the page spells them, and as the code has them. */
 const BOUNDS: [what: string, name: string, value: number][] = [
   ['bytes of a message over gRPC', 'Bytes', MAX_MESSAGE_BYTES],
   ['fields of a request, over gRPC', '', MAX_FIELDS],

@@ -15,7 +15,7 @@ const [, shown] = /```json\n(\{"leases".*?)```/s.exec(page) ?? []
 
 it('docs/http.md shows what renewing and releasing places answers', async () => {
   const address = await startApi()
-  /** send does what the page says about a path, with these leases, and returns the answer. */
+  /** Does what the page says about a path, with these leases, and returns the answer. */
   const send = async (path: string, leases: readonly string[]): Promise<Response> => {
     const left = [...leases]
     const command = commandOf(path).replaceAll('…', () => String(left.shift()))

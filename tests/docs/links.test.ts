@@ -8,7 +8,7 @@ import { root as rootDir } from '../packages/project.suite.ts'
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 
-/** brokenLinks returns one line for each link of a document that leads to no file, or to no heading of one. */
+/** Returns one line for each link of a document that leads to no file, or to no heading of one. */
 function brokenLinks(path: string): string[] {
   return linksOf(read(path)).flatMap(({ target }) => {
     if (isElsewhere(target)) return []

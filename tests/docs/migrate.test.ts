@@ -9,7 +9,7 @@ const page = readFileSync(new URL('../../docs/migrate-from-envoy-ratelimit.md', 
 const rowOf = ({ name, status, meaning, note, sets }: EnvoySetting): string =>
   `| \`${name}\` | ${status} | ${meaning} | ${note ?? (sets === undefined ? '' : `\`--${sets}\``)} |`
 
-/** tableBelow returns the rows of the table with this head. */
+/** Returns the rows of the table with this head. */
 function tableBelow(head: string): string[] {
   const lines = page.split('\n')
   if (!lines.includes(head)) throw new Error(`no table below ${head}`)

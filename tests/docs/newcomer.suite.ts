@@ -60,7 +60,7 @@ export class Newcomer {
     else throw new Error(`the page has a command that nobody runs: ${command}`)
   }
 
-  /** sees compares what the page shows with what there was, but for numbers, which are of the moment. */
+  /** Compares what the page shows with what there was, but for numbers, which are of the moment. */
   sees(text: string): void {
     const lines = (of: string): string[] => of.replaceAll(/\d+/g, 'N').trim().split('\n')
     for (const line of lines(text)) expect(lines(this.#shown)).toContain(line)
@@ -142,7 +142,7 @@ const encoded = (name: string): string =>
     .replaceAll(/(^|-)([a-z])/g, (_, dash: string, letter: string) => dash + letter.toUpperCase())
     .replace('Ratelimit', 'RateLimit')
 
-/** call sends a request from an address of this machine, and waits for the answer. */
+/** Sends a request from an address of this machine, and waits for the answer. */
 function call(port: number, localAddress: string): Promise<void> {
   return new Promise((resolve, reject) => {
     get({ port, localAddress, host: '127.0.0.1' }, (response) => response.resume().once('end', resolve)).once(

@@ -10,14 +10,14 @@ interface Row {
   readonly labels: readonly string[]
 }
 
-/** listed are the rows of the table of metrics. */
+/** The rows of the table of metrics. */
 function listed(): Row[] {
   return [...page.matchAll(/^\| `([a-z_]+)` \| (counter|gauge|histogram|summary) \| ([^|]*)\|/gm)].map(
     ([, name, type, labels]) => ({ name, type, labels: [...labels.matchAll(/`([a-z]+)`/g)].map(([, label]) => label) }),
   )
 }
 
-/** labelsIn are the labels that samples of a metric have, by its name. */
+/** The labels that samples of a metric have, by its name. */
 function labelsIn(text: string, name: string): string[] {
   const samples = text
     .split('\n')

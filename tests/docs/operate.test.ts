@@ -10,7 +10,7 @@ import { SETTING_GROUPS, SETTINGS, type SettingName, type SettingSpec } from '..
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const page = readFileSync(join(root, 'docs/operate.md'), 'utf8')
 
-/** eventsIn finds what the code of a folder logs. */
+/** Finds what the code of a folder logs. */
 function eventsIn(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !/\.(test|suite)\.ts$/.test(name))
@@ -19,7 +19,7 @@ function eventsIn(folder: string): string[] {
     .map(([, event]) => event)
 }
 
-/** rowOf is what the page says about a setting. */
+/** What the page says about a setting. */
 function rowOf(setting: SettingSpec & { readonly flag: SettingName }): string {
   const { flag, value, text } = setting
   const variables = variablesOf(flag).map((name) => `\`${name}\``)

@@ -27,7 +27,7 @@ const namesOf = (list: string): { from: string; as: string }[] =>
       return { from, as }
     })
 
-/** exportsOf returns the names that a module exports, each with the name that it has within the file. */
+/** Returns the names that a module exports, each with the name that it has within the file. */
 function exportsOf(file: string): { from: string; as: string }[] {
   const text = textOf(file)
   const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gms)].flatMap(([, list]) => namesOf(list))
@@ -37,7 +37,7 @@ function exportsOf(file: string): { from: string; as: string }[] {
   return [...lists, ...own.map(([, name]) => ({ from: name, as: name }))]
 }
 
-/** declarationOf follows exports and imports of a name to the file that declares it. */
+/** Follows exports and imports of a name to the file that declares it. */
 function declarationOf(file: string, name: string): Declared | undefined {
   const text = textOf(file)
   const found = new RegExp(
@@ -52,7 +52,7 @@ function declarationOf(file: string, name: string): Declared | undefined {
   return undefined
 }
 
-/** hasSentence tells whether a comment for readers ends right before. A decorator or a note for tools may stand between. */
+/** Tells whether a comment for readers ends right before. A decorator or a note for tools may stand between. */
 const hasSentence = (before: string): boolean => /\*\/\n(?:(?:@|\/\/)[^\n]*\n)*$/.test(before)
 
 describe('the reference of the library and the client', () => {

@@ -9,7 +9,7 @@ import { SETTINGS } from '../../server/src/app/settings/settings.ts'
 const docs = new URL('../../docs/', import.meta.url)
 const page = readFileSync(new URL('rules-sources.md', docs), 'utf8')
 
-/** commands are the lines of the page that start a service: [variables, arguments]. */
+/** The lines of the page that start a service: [variables, arguments]. */
 const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)]
   .flatMap(([, text]) => text.replaceAll('\\\n', ' ').trim().split('\n'))
   .filter((line) => line.includes('sluice serve'))

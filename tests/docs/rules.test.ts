@@ -33,7 +33,7 @@ type Schema = { readonly [key: string]: Schema } & {
 }
 const schema = ruleJsonSchema() as Schema
 
-/** resolve follows references, and takes the first choice, until there are properties. */
+/** Follows references, and takes the first choice, until there are properties. */
 function resolve(part: Schema): Schema {
   if (part.$ref !== undefined)
     return resolve(
@@ -52,7 +52,7 @@ const keysOf = (part: Schema): string[] => Object.keys(resolve(part).properties)
 const descriptor = resolve(at(schema, 'descriptors').items)
 const limit = at(descriptor, 'rate_limit')
 
-/** rowsOf lists the keys in the first column of the table below a heading. */
+/** Lists the keys in the first column of the table below a heading. */
 function rowsOf(heading: string): string[] {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
   const cells = section
@@ -92,7 +92,7 @@ describe('docs/rules.md', () => {
     expect(choices).toEqual(choices.map(([key]) => [key, []]))
   })
 
-  /** limitRow splits the row of a limit's option: its key, what is said of it, its default. */
+  /** Splits the row of a limit's option: its key, what is said of it, its default. */
   const limitRow = (key: string): string[] => {
     const section = page.split(/^## /m).find((part) => part.startsWith('A limit\n')) ?? ''
     const row = section.split('\n').find((line) => line.startsWith(`| \`${key}\``)) ?? ''

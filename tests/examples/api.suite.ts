@@ -6,7 +6,7 @@ import { until } from '../servers/until.mjs'
 import { type ExampleApp, runExample } from './example-app.suite.ts'
 import { testSharing } from './sharing.suite.ts'
 
-/** testApi states what the example of every framework does: they are one API. */
+/** States what the example of every framework does: they are one API. */
 export function testApi(framework: string): void {
   const file = `${framework}/app.mjs`
 

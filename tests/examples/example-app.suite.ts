@@ -9,7 +9,7 @@ export interface ExampleApp extends AsyncDisposable {
   readonly url: string
 }
 
-/** runExample starts a program of examples/ and waits until it says where it listens. */
+/** Starts a program of examples/ and waits until it says where it listens. */
 export async function runExample(file: string, env: Readonly<Record<string, string>> = {}): Promise<ExampleApp> {
   const child = spawn(process.execPath, [fileURLToPath(new URL(`examples/${file}`, root))], {
     env: { ...process.env, PORT: '0', ...env },

@@ -7,7 +7,7 @@ import { type ExampleApp, runExample } from './example-app.suite.ts'
 
 const LIMIT = 60
 
-/** testSharing states that processes of an example count together in Redis. */
+/** States that processes of an example count together in Redis. */
 export function testSharing(file: string): void {
   describe(`examples/${file} with REDIS_URL`, () => {
     it('shares budgets between processes', async () => {
@@ -27,7 +27,7 @@ export function testSharing(file: string): void {
   })
 }
 
-/** spend asks each app in turn with one key, and returns what each says is left; it stops where one counts by itself. */
+/** Asks each app in turn with one key, and returns what each says is left; it stops where one counts by itself. */
 async function spend(key: string, apps: readonly ExampleApp[]): Promise<number[]> {
   const answers: number[] = []
   for (const app of apps) {
@@ -40,7 +40,7 @@ async function spend(key: string, apps: readonly ExampleApp[]): Promise<number[]
   return answers
 }
 
-/** ask returns what is left for a key after one request. */
+/** Returns what is left for a key after one request. */
 async function ask(app: ExampleApp, key: string): Promise<number> {
   const { headers } = await fetch(app.url, { headers: { 'x-api-key': key } })
   const policy = parseList(headers.get('ratelimit') ?? '').find(([name]) => name === 'key')

@@ -69,7 +69,7 @@ const CASES: readonly (readonly [what: string, bytes: string])[] = [
 
 const LAST = `GET /last HTTP/1.1\r\n${H}Connection: close\r\n\r\n`
 
-/** outcomes sends each case to a port, and says whether the app has served it. */
+/** Sends each case to a port, and says whether the app has served it. */
 async function outcomes(port: number, served: string[]): Promise<string[]> {
   const found: string[] = []
   for (const [, bytes] of CASES) {
@@ -80,7 +80,7 @@ async function outcomes(port: number, served: string[]): Promise<string[]> {
   return found
 }
 
-/** rowsOf are the rows of the table in docs/gateway.md, without their reasons. */
+/** The rows of the table in docs/gateway.md, without their reasons. */
 function rowsOf(text: string): string[] {
   const [, section = ''] = /^### What others do\n([\s\S]*?)\n## /m.exec(text) ?? []
   const rows = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))

@@ -25,7 +25,7 @@ export interface Lab {
 
 const newLab = (): Lab => ({ url: '', received: [], faults: [], stop: () => {} })
 
-/** strictLab reads by a grammar of its own. */
+/** Reads by a grammar of its own. */
 async function strictLab(): Promise<Lab> {
   const lab = newLab()
   const { port, stop } = await startStrict(
@@ -38,7 +38,7 @@ async function strictLab(): Promise<Lab> {
 /** A request that was cut off, and a method that Node.js does not know. */
 const HARMLESS = new Set(['HPE_INVALID_EOF_STATE', 'HPE_INVALID_METHOD'])
 
-/** nodeLab is a server of Node.js: its own parser reads. */
+/** A server of Node.js: its own parser reads. */
 async function nodeLab(): Promise<Lab> {
   const lab = newLab()
   const server = createServer((request, response) => {
@@ -81,7 +81,7 @@ async function nginxLab(): Promise<Lab> {
   return Object.assign(node, { url: nginx.url, stop })
 }
 
-/** startLabs starts an upstream of each kind. */
+/** Starts an upstream of each kind. */
 export const startLabs = (): Promise<Lab[]> => Promise.all([strictLab(), nodeLab(), nginxLab()])
 
 interface Client {
@@ -95,8 +95,9 @@ interface Client {
 }
 
 /**
- * fuzzGateway has clients send what a seed stands for to a gateway before an upstream. It throws where the upstream has received
- * a request that was not charged, or parts of two requests in one, or what is no HTTP; and where something is left behind.
+ * Has clients send what a seed stands for to a gateway before an upstream. It throws where the upstream has received a
+ * request that was not charged, or parts of two requests in one, or what is no HTTP; and where something is left
+ * behind.
  */
 export async function fuzzGateway(seed: number, labs: readonly Lab[]): Promise<void> {
   const lab = labs[seed % labs.length] as Lab
@@ -135,7 +136,7 @@ export async function fuzzGateway(seed: number, labs: readonly Lab[]): Promise<v
   if (found.length > 0) throw new Error(found.join('; '))
 }
 
-/** converse lets clients talk at the same time, and resolves when all is read and answered, and all are gone. */
+/** Lets clients talk at the same time, and resolves when all is read and answered, and all are gone. */
 async function converse(gateway: Gateway, random: Random): Promise<Client[]> {
   let id = 0
   const clients = await Promise.all(
@@ -188,12 +189,12 @@ async function talk(
 
 const peerOf = ({ port }: Client): string => `127.0.0.1:${port}`
 
-/** isTurnedAway says whether a client of HTTP/2 was told that its connection has an error. */
+/** Says whether a client of HTTP/2 was told that its connection has an error. */
 const isTurnedAway = ({ heard }: Client): boolean =>
   cut(heard).frames.some(({ type, payload }) => type === Type.GOAWAY && payload.readUInt32BE(4) !== 0)
 
 /**
- * isEmpty says whether nothing is left of clients that have gone. node:http2 neither reads nor ends a connection after some
+ * Says whether nothing is left of clients that have gone. node:http2 neither reads nor ends a connection after some
  * errors of it, and does not notice that its client leaves: it and its requests end when their time is over.
  */
 function isEmpty(gateway: Gateway, clients: readonly Client[]): boolean {
@@ -208,7 +209,7 @@ function progress(gateway: Gateway, clients: readonly Client[]): string {
   return JSON.stringify([sides, gateway.underWay(), gateway.connectionsUnderWay()])
 }
 
-/** isQuiet says whether the gateway has read all, and each request that it has waits for its client. */
+/** Says whether the gateway has read all, and each request that it has waits for its client. */
 function isQuiet(gateway: Gateway, clients: readonly Client[]): boolean {
   const read = new Map(gateway.connectionsUnderWay().map(({ peer, bytesRead }) => [peer, bytesRead]))
   const isRead = (client: Client): boolean => {
@@ -231,7 +232,9 @@ function uncharged(charged: readonly string[], received: readonly Received[]): s
   })
 }
 
-/** mixed says whether a request has parts of another. Where bytes were changed at random, it may, if both are of one client. */
+/**
+ * Says whether a request has parts of another. Where bytes were changed at random, it may, if both are of one client.
+ */
 function mixed({ line, head, body }: Received, clients: readonly Client[]): string[] {
   const marks = marksIn(`${line}\n${head}\n${body}`)
   const all = [...new Set(marks)]

@@ -2,7 +2,7 @@ import { encodedOnce } from '../../server/src/grpc/hpack/hpack-encoder.ts'
 import { END_HEADERS, END_STREAM, frame, PREFACE, settings, Type, uint32 } from '../grpc/wire.ts'
 import type { Random } from './random.ts'
 
-/** Conversation is what one client sends, in the pieces in which it sends it. */
+/** What one client sends, in the pieces in which it sends it. */
 export interface Conversation {
   readonly pieces: readonly Buffer[]
   /** Bytes were changed at random: what is whose, no one knows. */
@@ -12,10 +12,10 @@ export interface Conversation {
 const KEY = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=='
 const SOCKET = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', KEY]
 
-/** mark is what is in the path, a field and the body of one request, and in no other. */
+/** What is in the path, a field and the body of one request, and in no other. */
 const mark = (id: number): string => `mark-${id}-${checkOf(id)}-`
 
-/** marksIn are the ids of the marks in a text. One that was damaged is none, and not that of another request. */
+/** The ids of the marks in a text. One that was damaged is none, and not that of another request. */
 export function marksIn(text: string): number[] {
   const found = [...text.matchAll(/mark-(\d+)-(\d+)-/g)].map(([, id, check]) => [Number(id), Number(check)] as const)
   return found.filter(([id, check]) => checkOf(id) === check).map(([id]) => id)
@@ -68,7 +68,7 @@ function chunksOf(random: Random, body: string): string {
   return `${first}\r\n${body}\r\n${last}`
 }
 
-/** http1Request is a request that is nearly right. */
+/** A request that is nearly right. */
 function http1Request(random: Random, id: number): string {
   const end = (): string => (random.chance(0.97) ? '\r\n' : random.pick(ENDS))
   const fields = ['Host: a.example', `X-Mark: ${mark(id)}`]
@@ -87,7 +87,7 @@ function http1Request(random: Random, id: number): string {
   return `${line}${end()}${fields.map((field) => field + end()).join('')}\r\n${body}${behind}`
 }
 
-/** http2Request is a request of HTTP/2 in frames that are nearly right. */
+/** A request of HTTP/2 in frames that are nearly right. */
 function http2Request(random: Random, id: number, stream: number): Buffer {
   const isSocket = random.chance(0.35)
   const method = isSocket ? 'CONNECT' : random.pick(METHODS)
@@ -123,7 +123,7 @@ function http2Request(random: Random, id: number, stream: number): Buffer {
   return Buffer.concat(parts)
 }
 
-/** conversation is what a client of a seed sends. Each request has an id of its own. */
+/** What a client of a seed sends. Each request has an id of its own. */
 export function conversation(random: Random, nextId: () => number): Conversation {
   const count = 1 + random.below(4)
   const isHttp2 = random.chance(0.5)

@@ -1,4 +1,4 @@
-/** Random is a small generator of its own, so that a seed means the same session for ever. */
+/** A small generator of its own, so that a seed means the same session for ever. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** below returns a whole number from 0 to one below `limit`. */
+  /** Returns a whole number from 0 to one below `limit`. */
   below(limit: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)

@@ -13,12 +13,12 @@ export interface Fuzzing {
   readonly test: string
   /** How many seeds, the same each time, are tried beside those. */
   readonly count: number
-  /** fuzz throws at a seed that does harm. */
+  /** Throws at a seed that does harm. */
   readonly fuzz: (seed: number) => Promise<void>
 }
 
 /**
- * itSurvives are the tests of a fuzzer: seeds that failed once, then `count` others, which are the same each time. `npm run fuzz`
+ * The tests of a fuzzer: seeds that failed once, then `count` others, which are the same each time. `npm run fuzz`
  * tries seeds that no one has tried, for so long (FUZZ_MS), and keeps those that fail. FUZZ_SEED=n runs one.
  */
 export function itSurvives({ list, test, count, fuzz }: Fuzzing): void {

@@ -14,7 +14,7 @@ const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([^\u0000-\u0008\u000a-\u001f\u00
 const CHUNK = /^([0-9a-f]{1,12})\r\n/
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'
 
-/** StrictReader reads a connection by a grammar of its own, which has one way to read anything, and notes what is not in it. */
+/** Reads a connection by a grammar of its own, which has one way to read anything, and notes what is not in it. */
 class StrictReader {
   readonly #socket: Socket
   readonly #received: (request: Received) => void
@@ -34,7 +34,7 @@ class StrictReader {
     })
   }
 
-  /** #next takes one request off, if there is a whole one. */
+  /** Takes one request off, if there is a whole one. */
   #next(): boolean {
     const end = this.#bytes.indexOf('\r\n\r\n')
     if (end < 0) return false
@@ -93,7 +93,7 @@ class StrictReader {
     }
   }
 
-  /** #answer answers in one of several ways, by what is asked for: the same each time. */
+  /** Answers in one of several ways, by what is asked for: the same each time. */
   #answer(line: string, fields: ReadonlyMap<string, string>): void {
     const kind = createHash('sha1').update(line).digest()[0] as number
     const socket = this.#socket
@@ -126,7 +126,7 @@ class StrictReader {
 
 const FRAMING = new Set(['host', 'content-length', 'transfer-encoding'])
 
-/** startStrict starts an upstream that reads strictly, and hands on what it reads. */
+/** Starts an upstream that reads strictly, and hands on what it reads. */
 export async function startStrict(received: (request: Received) => void, fault: (text: string) => void) {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

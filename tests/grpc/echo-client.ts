@@ -15,7 +15,7 @@ export interface Asked {
   readonly onCall?: (call: grpc.ClientUnaryCall) => void
 }
 
-/** EchoClient is a client of another make, @grpc/grpc-js, for the methods of the echo server. */
+/** A client of another make, @grpc/grpc-js, for the methods of the echo server. */
 export class EchoClient {
   readonly #client: grpc.Client
 
@@ -28,7 +28,7 @@ export class EchoClient {
     this.#client.close()
   }
 
-  /** unary resolves with the reply, and rejects with a grpc.ServiceError. */
+  /** Resolves with the reply, and rejects with a grpc.ServiceError. */
   unary(path: string, message: EchoMessage, { metadata, options, onCall }: Asked = {}): Promise<Reply> {
     return new Promise((resolve, reject) => {
       let headers = new grpc.Metadata()
@@ -71,7 +71,7 @@ export class EchoClient {
   }
 }
 
-/** statusOf resolves with the error of a call that must fail. */
+/** Resolves with the error of a call that must fail. */
 export async function statusOf(call: Promise<unknown>): Promise<grpc.ServiceError> {
   try {
     await call

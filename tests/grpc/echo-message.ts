@@ -12,7 +12,7 @@ export function encodeEcho({ text, count }: EchoMessage): Buffer {
   return Buffer.concat([Buffer.of(0x0a, ...varint(bytes.length)), bytes, Buffer.of(0x10, ...varint(count))])
 }
 
-/** decodeEcho reads what it can: in fuzz tests anything may arrive. */
+/** Reads what it can: in fuzz tests anything may arrive. */
 export function decodeEcho(bytes: Uint8Array): EchoMessage {
   let [text, count, at] = ['', 0, 0]
   const read = () => {

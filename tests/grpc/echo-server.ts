@@ -8,7 +8,7 @@ import type { GrpcStatus } from '../../server/src/grpc/status.ts'
 import type { Clock } from '../../server/src/net/clock.ts'
 import { decodeEcho, encodeEcho } from './echo-message.ts'
 
-/** ECHO are the methods of the server that the tests call. */
+/** The methods of the server that the tests call. */
 export const ECHO = {
   /** Answers with the message, and with the fields x-echo and x-echo-bin of the request as headers and as trailers. */
   unary: '/test.Echo/Unary',
@@ -30,7 +30,7 @@ export interface EchoOptions {
   readonly clock?: Clock
 }
 
-/** EchoServer is a GrpcServer with the methods of ECHO, which keeps count of what its handlers see. */
+/** A GrpcServer with the methods of ECHO, which keeps count of what its handlers see. */
 export class EchoServer {
   readonly server: GrpcServer
   /** Calls that wait in `hold` or `late`. */
@@ -89,12 +89,12 @@ export class EchoServer {
     return this
   }
 
-  /** release answers the calls of `late`. */
+  /** Answers the calls of `late`. */
   release(): void {
     for (const answer of this.#waiting.splice(0)) answer()
   }
 
-  /** forget lets go of the calls that were seen. */
+  /** Lets go of the calls that were seen. */
   forget(): void {
     this.#waiting = []
     this.#peers.clear()
@@ -128,7 +128,7 @@ export class EchoServer {
   }
 }
 
-/** stream writes as fast as the client reads, and no faster. */
+/** Writes as fast as the client reads, and no faster. */
 function stream(call: StreamCall): void {
   const { text, count } = decodeEcho(call.message)
   let next = 0
@@ -140,7 +140,7 @@ function stream(call: StreamCall): void {
   goOn()
 }
 
-/** startEcho starts an echo server on a free TCP port, or on a Unix socket. */
+/** Starts an echo server on a free TCP port, or on a Unix socket. */
 export function startEcho({ path, ...options }: EchoOptions & { readonly path?: string } = {}): Promise<EchoServer> {
   return new EchoServer(options).listen(path)
 }

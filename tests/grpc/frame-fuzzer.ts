@@ -30,7 +30,7 @@ const MAX_AMPLIFICATION = 12
 /** What a connection is told in any case: settings, windows, and why it ends. */
 const ALLOWANCE_BYTES = 4_000
 
-/** Attacker is a connection without a network whose other end reads only when it likes. */
+/** A connection without a network whose other end reads only when it likes. */
 class Attacker extends Duplex {
   readonly session: HostileSession
   /** Frames that the server may not have read yet: it stops while nobody reads its answers. */
@@ -49,7 +49,7 @@ class Attacker extends Duplex {
     return this.destroyed || this.writableEnded
   }
 
-  /** forget says that the server has read all of it, if it has. */
+  /** Says that the server has read all of it, if it has. */
   forget(): void {
     if (this.readableLength > 0) return
     this.frames = 0
@@ -73,7 +73,7 @@ class Attacker extends Duplex {
   }
 }
 
-/** Neighbour is a proper client of the same server. */
+/** A proper client of the same server. */
 class Neighbour {
   readonly socket = new MemorySocket()
   #stream = -1
@@ -83,7 +83,7 @@ class Neighbour {
     this.socket.push(Buffer.concat([PREFACE, settings()]))
   }
 
-  /** isAnswered makes a call, and says whether it is answered within a few turns. */
+  /** Makes a call, and says whether it is answered within a few turns. */
   async isAnswered(): Promise<boolean> {
     this.#stream += 2
     this.socket.push(call(this.#stream, ECHO.unary, Buffer.of(1)))
@@ -94,7 +94,7 @@ class Neighbour {
   }
 }
 
-/** Totals are what runs came to see, for whoever wants to know whether a fuzzer is any good. */
+/** What runs came to see, for whoever wants to know whether a fuzzer is any good. */
 export interface Totals {
   steps: number
   connections: number
@@ -116,7 +116,7 @@ export const newTotals = (): Totals => ({
 })
 
 /**
- * fuzzFrames has attackers send what a seed stands for, beside a proper client. It throws where the server gives in: where it
+ * Has attackers send what a seed stands for, beside a proper client. It throws where the server gives in: where it
  * holds more than it may, does more than what was sent is worth, lets the other client wait, fails, or keeps something.
  */
 export async function fuzzFrames(seed: number, totals: Totals = newTotals()): Promise<void> {
@@ -149,7 +149,7 @@ class Fuzz {
     await this.#end()
   }
 
-  /** #retire ends an attacker that the server has hung up on; it need not wait for that to be noticed. */
+  /** Ends an attacker that the server has hung up on; it need not wait for that to be noticed. */
   #retire(attacker: Attacker): false {
     attacker.destroy()
     return false
@@ -206,7 +206,7 @@ class Fuzz {
     this.#totals.mostWalked = Math.max(this.#totals.mostWalked, walked / most)
   }
 
-  /** #rest has all attackers give up their calls: nothing is to be held for them any more. */
+  /** Has all attackers give up their calls: nothing is to be held for them any more. */
   async #rest(): Promise<void> {
     this.#echo.release()
     await this.#giveUp()
@@ -223,7 +223,7 @@ class Fuzz {
     return MAX_AT_REST_BYTES * (this.#attackers.length + 1)
   }
 
-  /** #giveUp returns how much every attacker sent at the least. */
+  /** Returns how much every attacker sent at the least. */
   async #giveUp(): Promise<number> {
     let least = MAX_FRAME_BYTES
     for (const attacker of this.#attackers) {

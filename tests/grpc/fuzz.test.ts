@@ -21,7 +21,7 @@ class Bench {
   readonly clock = new ManualClock()
   readonly echo = new EchoServer({ clock: this.clock })
 
-  /** talk has a client send pieces, one in each turn of the event loop or all at once, and returns its connection. */
+  /** Has a client send pieces, one in each turn of the event loop or all at once, and returns its connection. */
   async talk(pieces: readonly Buffer[], inTurns: boolean): Promise<MemorySocket> {
     const socket = new MemorySocket()
     this.echo.server.addConnection(socket)
@@ -35,7 +35,7 @@ class Bench {
     return socket
   }
 
-  /** leave ends a connection as a client does that goes away, and checks that nothing of it is left. */
+  /** Ends a connection as a client does that goes away, and checks that nothing of it is left. */
   async leave(socket: MemorySocket): Promise<void> {
     socket.destroy()
     await nextTurn()
@@ -50,7 +50,7 @@ class Bench {
   }
 }
 
-/** naming adds the seed to whatever goes wrong. */
+/** Adds the seed to whatever goes wrong. */
 async function naming(seed: number, work: () => Promise<void>): Promise<void> {
   try {
     await work()
@@ -59,7 +59,7 @@ async function naming(seed: number, work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** chunked cuts bytes into pieces of random sizes, most of them small. */
+/** Cuts bytes into pieces of random sizes, most of them small. */
 function chunked(random: Random, bytes: Buffer): Buffer[] {
   const chunks: Buffer[] = []
   for (let at = 0; at < bytes.length; ) {
@@ -70,7 +70,7 @@ function chunked(random: Random, bytes: Buffer): Buffer[] {
   return chunks
 }
 
-/** tellingOf is what answers say: everything but when windows are opened, which depends on when data arrives. */
+/** What answers say: everything but when windows are opened, which depends on when data arrives. */
 function tellingOf(frames: readonly Frame[]): unknown {
   const others = frames.filter(({ type }) => type === Type.PING || type === Type.SETTINGS || type === Type.GOAWAY)
   return {

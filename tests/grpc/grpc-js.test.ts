@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-/** started starts a server of its own for a test. */
+/** Starts a server of its own for a test. */
 async function started(options?: Parameters<typeof startEcho>[0]): Promise<EchoServer> {
   const own = await startEcho(options)
   closing.push(() => own.close())

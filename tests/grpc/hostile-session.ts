@@ -7,8 +7,8 @@ const EDGES = [0, 1, 2, 100, 16_384, 65_535, 65_536, 2 ** 31 - 1, 2 ** 31, 2 ** 
 const DEADLY = 0.004
 
 /**
- * HostileSession makes up what a client sends that wants to do harm: frames that are mostly well formed, of every type, many
- * of a kind, with values at the edges, and on streams in every state. HPACK's table is kept in step, so that what is
+ * Makes up what a client sends that wants to do harm: frames that are mostly well formed, of every type, many of a
+ * kind, with values at the edges, and on streams in every state. HPACK's table is kept in step, so that what is
  * compressed is read as it was meant.
  */
 export class HostileSession {
@@ -27,7 +27,7 @@ export class HostileSession {
     this.#more = random.pick([{}, { 'x-large': 'a'.repeat(random.pick([100, 1_900, 9_000])) }])
   }
 
-  /** next returns one frame or a burst of them. */
+  /** Returns one frame or a burst of them. */
   next(): Buffer[] {
     const random = this.#random
     const kinds: readonly (() => Buffer[])[] = [
@@ -49,7 +49,7 @@ export class HostileSession {
     return [frame(random.below(11), random.below(256), this.#used() + random.below(3), random.bytes(random.below(60)))]
   }
 
-  /** giveUp resets whatever may be open. */
+  /** Resets whatever may be open. */
   giveUp(): Buffer[] {
     const first = Math.max(1, this.#last - 2 * 400)
     const frames: Buffer[] = []
@@ -61,7 +61,7 @@ export class HostileSession {
     return Array.from({ length: this.#random.pick([1, 2, most]) }, make).flat()
   }
 
-  /** #used is a stream that was opened, whatever has become of it. Where there is none, one is opened in silence. */
+  /** A stream that was opened, whatever has become of it. Where there is none, one is opened in silence. */
   #used(): number {
     if (this.#last < 0) return 0
     return Math.max(this.#last - 2 * this.#random.pick([0, 0, 1, this.#random.below(80)]), 1)
@@ -74,7 +74,7 @@ export class HostileSession {
     return [...head, frame(Type.DATA, END_STREAM, this.#last, message)]
   }
 
-  /** #headers opens a stream. */
+  /** Opens a stream. */
   #headers(parts = this.#random.pick([1, 1, 1, 2, 8])): Buffer[] {
     const random = this.#random
     this.#last += 2

@@ -27,7 +27,7 @@ function frame(type: number, flags: number, stream: number, payload: Uint8Array)
   return Buffer.concat([head, payload])
 }
 
-/** framesOf cuts whole frames off a stream of bytes and returns the rest. */
+/** Cuts whole frames off a stream of bytes and returns the rest. */
 function framesOf(bytes: Buffer, onFrame: (type: number, flags: number, payload: Buffer) => void): Buffer {
   let rest = bytes
   while (rest.length >= 9 && rest.length >= 9 + rest.readUIntBE(0, 3)) {

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { cut, type Frame } from './wire.ts'
 
-/** MemorySocket is a connection without a network: what a test pushes the server reads at once, and its output is kept. */
+/** A connection without a network: what a test pushes the server reads at once, and its output is kept. */
 export class MemorySocket extends Duplex {
   readonly #output: Buffer[] = []
 
@@ -16,14 +16,14 @@ export class MemorySocket extends Duplex {
     return Buffer.concat(this.#output)
   }
 
-  /** takeFrames returns the frames that the server has sent, and forgets them. */
+  /** Returns the frames that the server has sent, and forgets them. */
   takeFrames(): Frame[] {
     const { frames } = this
     this.#output.length = 0
     return frames
   }
 
-  /** frames are those that the server has sent; it must have sent nothing but whole ones. */
+  /** Those that the server has sent; it must have sent nothing but whole ones. */
   get frames(): Frame[] {
     const { frames, rest } = cut(this.output)
     if (rest.length > 0) throw new Error(`the server has sent ${rest.length} bytes that are no frame`)

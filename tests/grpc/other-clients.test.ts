@@ -20,7 +20,7 @@ import { prefixed } from './wire.ts'
 const execute = promisify(execFile)
 const request = prefixed(encodeEcho({ text: 'hello', count: 7 }))
 
-/** closed waits for the end of a socket, however it comes about. */
+/** Waits for the end of a socket, however it comes about. */
 const closed = (socket: net.Socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()))
 
 let server: EchoServer

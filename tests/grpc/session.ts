@@ -14,16 +14,16 @@ import {
   uint32,
 } from './wire.ts'
 
-/** Session is what a client sends, frame by frame, and the messages that its calls must be answered with. */
+/** What a client sends, frame by frame, and the messages that its calls must be answered with. */
 export interface Session {
   readonly frames: Buffer[]
   readonly answers: ReadonlyMap<number, Buffer>
 }
 
 /**
- * validSession makes up a session in which a client does everything that RFC 9113 allows it: padding, priorities, header
- * blocks in several frames, frames of unknown types, messages in many DATA frames, streams that interleave. Every call is
- * to be answered with its own message.
+ * Makes up a session in which a client does everything that RFC 9113 allows it: padding, priorities, header blocks in
+ * several frames, frames of unknown types, messages in many DATA frames, streams that interleave. Every call is to be
+ * answered with its own message.
  */
 export function validSession(random: Random, path: string): Session {
   const encoder = new HpackEncoder({ huffman: random.chance(0.7) })
@@ -78,7 +78,7 @@ function encode(encoder: HpackEncoder, fields: readonly HeaderField[]): Buffer {
   return out.subarray(0, encoder.encode(fields, out, 0))
 }
 
-/** headerFrames sends a block as HEADERS, with or without padding and priority, and up to three CONTINUATION frames. */
+/** Sends a block as HEADERS, with or without padding and priority, and up to three CONTINUATION frames. */
 function headerFrames(random: Random, stream: number, block: Buffer): Buffer[] {
   const cuts = Array.from({ length: random.pick([0, 0, 0, 1, 3]) }, () => random.below(block.length + 1)).sort(
     (a, b) => a - b,
@@ -99,7 +99,7 @@ function headerFrames(random: Random, stream: number, block: Buffer): Buffer[] {
   })
 }
 
-/** dataFrames sends a message in one or several DATA frames, the last of which may be empty. */
+/** Sends a message in one or several DATA frames, the last of which may be empty. */
 function dataFrames(random: Random, stream: number, message: Buffer): Buffer[] {
   const bytes = prefixed(message)
   const cuts = Array.from({ length: random.pick([0, 0, 1, 4]) }, () => random.below(bytes.length + 1)).sort(
@@ -115,7 +115,7 @@ function dataFrames(random: Random, stream: number, message: Buffer): Buffer[] {
   })
 }
 
-/** interlude is a frame that may come at any time between others, and that changes no answer. */
+/** A frame that may come at any time between others, and that changes no answer. */
 function interlude(random: Random): Buffer {
   return random.pick([
     () => frame(Type.PING, 0, 0, random.bytes(8)),
@@ -126,7 +126,7 @@ function interlude(random: Random): Buffer {
   ])()
 }
 
-/** mutate does one to four kinds of damage to a session. */
+/** Does one to four kinds of damage to a session. */
 export function mutate(random: Random, session: readonly Buffer[]): Buffer[] {
   const frames: Buffer[] = session.map((each) => Buffer.from(each))
   const any = () => random.below(frames.length)

@@ -57,7 +57,7 @@ export function settings(...pairs: readonly (readonly [id: number, value: number
   return frame(Type.SETTINGS, 0, 0, payload)
 }
 
-/** cut splits bytes into whole frames, and returns what is left behind the last one. */
+/** Splits bytes into whole frames, and returns what is left behind the last one. */
 export function cut(bytes: Buffer): { frames: Frame[]; rest: Buffer } {
   const frames: Frame[] = []
   let at = 0
@@ -82,17 +82,17 @@ export const callFields = (path: string, more: Readonly<Record<string, string>> 
     ...more,
   }).map(([name, value]) => ({ name, value }))
 
-/** prefixed puts the five bytes of gRPC in front of a message. */
+/** Puts the five bytes of gRPC in front of a message. */
 export const prefixed = (message: Uint8Array): Buffer => Buffer.concat([Buffer.of(0), uint32(message.length), message])
 
-/** call is a whole unary call: its headers, without use of the table, and its message. */
+/** A whole unary call: its headers, without use of the table, and its message. */
 export const call = (stream: number, path: string, message: Uint8Array): Buffer =>
   Buffer.concat([
     frame(Type.HEADERS, END_HEADERS, stream, encodedOnce(callFields(path))),
     frame(Type.DATA, END_STREAM, stream, prefixed(message)),
   ])
 
-/** Answer is what came back on a stream. */
+/** What came back on a stream. */
 export interface Answer {
   readonly headers: string[]
   readonly data: Buffer
@@ -101,7 +101,7 @@ export interface Answer {
   readonly reset?: number
 }
 
-/** answersOf reads all answers in a server's frames; header lists without an end of the stream are its headers. */
+/** Reads all answers in a server's frames; header lists without an end of the stream are its headers. */
 export function answersOf(frames: readonly Frame[]): Map<number, Answer> {
   const decoder = new HpackDecoder(4096, { maxListBytes: 1 << 20, maxFields: 1000 })
   const answers = new Map<number, { headers: string[]; data: Buffer; trailers: string[]; reset?: number }>()

@@ -21,7 +21,7 @@ const redis = new RedisStore({ url, events: { connected: () => connected.resolve
 const store = new LeasedStore(redis)
 await connected.promise
 
-/** spend asks until it is told to stop, or until there is nothing left for long. */
+/** Asks until it is told to stop, or until there is nothing left for long. */
 async function spend() {
   for (let i = 0; !isTold; i++) {
     const verdict = await ask()
@@ -31,7 +31,7 @@ async function spend() {
   }
 }
 
-/** ask decides about one hit. On a machine that stalls an answer may come too late, and then it is no answer. */
+/** Decides about one hit. On a machine that stalls an answer may come too late, and then it is no answer. */
 async function ask() {
   try {
     return (await store.decide(charges))[0]

@@ -36,7 +36,7 @@ class Node {
     return statSync(this.#file).size
   }
 
-  /** heard resolves with the next message, and rejects when the process ends instead. */
+  /** Resolves with the next message, and rejects when the process ends instead. */
   heard(): Promise<unknown> {
     return new Promise((resolve, reject) => {
       this.process.once('message', resolve)
@@ -54,7 +54,7 @@ async function startNodes(count: number, consistency: string, limit: LimitOption
 
 const sum = (nodes: readonly Node[]): number => nodes.reduce((all, { admitted }) => all + admitted, 0)
 
-/** runToTheEnd lets nodes spend until nothing is left, and returns what they said. */
+/** Lets nodes spend until nothing is left, and returns what they said. */
 async function runToTheEnd(nodes: readonly Node[]): Promise<{ decisions: number; asked: number }[]> {
   const ends = nodes.map((node) => node.heard())
   const exits = nodes.map((node) => once(node.process, 'exit'))

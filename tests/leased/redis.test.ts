@@ -25,7 +25,7 @@ function charge(key: string, limit: Limit, consistency: 'exact' | 'leased' | 'ev
   return { key, limit, cost, enforce: true, policy }
 }
 
-/** open makes a node that is connected to so many servers and hears notices. */
+/** Makes a node that is connected to so many servers and hears notices. */
 async function open(url: string, servers = 1): Promise<LeasedStore> {
   const connected = new Set<string>()
   const events = { connected: (shard: string) => connected.add(shard) }
@@ -49,7 +49,7 @@ async function refuse(store: LeasedStore, one: Charge): Promise<void> {
   await until('the key is refused', async () => !(await ask(store, one)).allowed)
 }
 
-/** scriptCalls is how many scripts the server has run. */
+/** How many scripts the server has run. */
 async function scriptCalls(server: RedisServer): Promise<number> {
   const stats = String(await server.call('INFO', 'commandstats'))
   return [...stats.matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)].reduce((sum, [, calls]) => sum + Number(calls), 0)

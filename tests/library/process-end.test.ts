@@ -9,7 +9,7 @@ beforeAll(async () => {
   url = (await sharedRedis()).url
 })
 
-/** run runs a module to its end. It fails when the module does not end by itself. */
+/** Runs a module to its end. It fails when the module does not end by itself. */
 async function run(source: string): Promise<string> {
   const args = ['--input-type=module', '--eval', source]
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 180_000 })

@@ -17,7 +17,7 @@ interface Answer {
   readonly remaining: number | undefined
 }
 
-/** ask checks a user. Cost 0 looks without charging. */
+/** Checks a user. Cost 0 looks without charging. */
 async function ask(url: string, value: string, cost = 0): Promise<Answer> {
   const body = JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key: 'user', value }] }], cost })
   const response = await fetch(`${url}/v1/check`, {
@@ -29,7 +29,7 @@ async function ask(url: string, value: string, cost = 0): Promise<Answer> {
   return { status: response.status, limit: verdicts[0]?.limit, remaining: verdicts[0]?.remaining }
 }
 
-/** askUntil asks again and again until the limit is the expected one. The test's own timeout is the only one. */
+/** Asks again and again until the limit is the expected one. The test's own timeout is the only one. */
 async function askUntil(url: string, limit: number, value = 'alice'): Promise<Answer> {
   for (;;) {
     const answer = await ask(url, value)

@@ -47,7 +47,7 @@ function loaderOf(options: ThreadLoaderOptions = {}): ThreadLoader {
   return loader
 }
 
-/** rules is a file with so many rules. */
+/** A file with so many rules. */
 function rules(count: number, file = 'api.yaml', unit = 'minute'): RuleInput {
   const lines = Array.from({ length: count }, (_, i) => {
     const pattern =
@@ -57,7 +57,7 @@ function rules(count: number, file = 'api.yaml', unit = 'minute'): RuleInput {
   return { file, text: `domain: ${file}\ndescriptors:\n${lines.join('')}` }
 }
 
-/** refusalOf returns why inputs are refused. */
+/** Returns why inputs are refused. */
 async function refusalOf(loader: ThreadLoader, ...inputs: RuleInput[]): Promise<string> {
   try {
     await loader.load(inputs, {})
@@ -68,7 +68,7 @@ async function refusalOf(loader: ThreadLoader, ...inputs: RuleInput[]): Promise<
   throw new Error('they were loaded')
 }
 
-/** entryOf writes code that runs in the thread before the loader does. */
+/** Writes code that runs in the thread before the loader does. */
 function entryOf(name: string, code: string): URL {
   const file = join(directory, `${name}.mjs`)
   const imports = `import { parentPort } from 'node:worker_threads'\n`

@@ -89,7 +89,7 @@ describe('docs/runbooks.md', () => {
 
 const METRICS: ReadonlySet<string> = new Set(FAMILIES.map(({ name }) => name))
 
-/** isMetric knows the series of histograms and summaries by the names that Prometheus gives them. */
+/** Knows the series of histograms and summaries by the names that Prometheus gives them. */
 const isMetric = (name: string): boolean => METRICS.has(name) || METRICS.has(name.replace(/_(bucket|sum|count)$/, ''))
 
 it.each([

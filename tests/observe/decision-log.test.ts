@@ -18,7 +18,7 @@ const VERSION = loadRules([{ file: 'd.yaml', text: RULES }]).version
 const askOf = (user: string) => ({ domain: 'd', descriptors: [{ entries: [{ key: 'user', value: user }] }] })
 const posted = (user: string): string => JSON.stringify(askOf(user))
 
-/** logging is a service with a decision log in a folder of its own. */
+/** A service with a decision log in a folder of its own. */
 async function logging(env: Record<string, string> = {}, ...args: string[]) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-decisions-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))

@@ -31,7 +31,7 @@ const OVER_LIMIT = Buffer.of(0x08, 2)
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
 
-/** isAllowed reads the first field of the Decision in the Answer of a CheckResponse; a decision that refuses has it not. */
+/** Reads the first field of the Decision in the Answer of a CheckResponse; a decision that refuses has it not. */
 function isAllowed(response: Buffer): boolean {
   let at = 0
   for (let level = 0; level < 2; level++) {
@@ -49,11 +49,11 @@ export interface Answered {
 }
 
 export interface MixedLoad {
-  /** stop ends the load. It throws when a call was not answered. */
+  /** Ends the load. It throws when a call was not answered. */
   stop(): Promise<Answered>
 }
 
-/** startMixedLoad asks nodes over every door, over several connections, so that each worker gets some. */
+/** Asks nodes over every door, over several connections, so that each worker gets some. */
 export function startMixedLoad(nodes: readonly Started[]): MixedLoad {
   const clients: Client[] = []
   const answered = { admitted: 0, refused: 0 }

@@ -59,7 +59,7 @@ interface SentSpan {
   readonly attributes?: readonly KeyValue[]
 }
 
-/** startReceiver is a collector on loopback that keeps what it gets, and ends with the test. */
+/** A collector on loopback that keeps what it gets, and ends with the test. */
 export async function startReceiver(status = 200) {
   const spans: ReceivedSpan[] = []
   const bodies: string[] = []
@@ -100,7 +100,7 @@ function spansIn(body: Buffer, headers: IncomingHttpHeaders) {
   )
 }
 
-/** decoded reads protobuf, with ids as JSON has them. */
+/** Reads protobuf, with ids as JSON has them. */
 function decoded(body: Buffer): Sent {
   const options = { longs: String, bytes: String, defaults: true } as const
   const sent = REQUEST.toObject(REQUEST.decode(body), options) as Sent

@@ -20,8 +20,8 @@ const page = (path: string) => async (watched: Watched) => {
 }
 
 /**
- * OUTPUTS are all places where something that a caller said might come out: a secret that is planted appears in none. A new
- * output of the service gets a line here. `says` is a text that it has in any case, so that an empty one is noticed.
+ * All places where something that a caller said might come out: a secret that is planted appears in none. A new output
+ * of the service gets a line here. `says` is a text that it has in any case, so that an empty one is noticed.
  */
 export const OUTPUTS: readonly [name: string, read: (watched: Watched) => Promise<string>, says: string][] = [
   ['/stats', page('/stats'), 'over_limit'],
@@ -35,7 +35,7 @@ export const OUTPUTS: readonly [name: string, read: (watched: Watched) => Promis
   ['standard error', async ({ service }) => `.${service.errors()}`, '.'],
 ]
 
-/** filesBeside reads a file and all that were put aside. */
+/** Reads a file and all that were put aside. */
 function filesBeside(path: string): string {
   if (!existsSync(path)) return ''
   const dir = dirname(path)

@@ -52,7 +52,7 @@ descriptors:
 const entry = (key: string, value: string) => ({ key, value })
 const ask = (...entries: { key: string; value: string }[]) => ({ domain: 'd', descriptors: [{ entries }] })
 
-/** started is a service of two workers that writes, sends and counts all it can. */
+/** A service of two workers that writes, sends and counts all it can. */
 async function started() {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-planted-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
@@ -84,7 +84,7 @@ async function started() {
   return { service, decisionLog, spans: receiver.bodies, received: receiver.spans, stored }
 }
 
-/** rulesOnce is an address that has rules for the start, and is away from then on. */
+/** An address that has rules for the start, and is away from then on. */
 async function rulesOnce(): Promise<string> {
   const server = await startRulesServer((request, response) => {
     text('domain: far\ndescriptors: []\n')(request, response)
@@ -93,7 +93,7 @@ async function rulesOnce(): Promise<string> {
   return `http://u:${PLANTED.rulesPassword}@${server.url.host}/r?X-Amz-Signature=${PLANTED.rulesSignature}`
 }
 
-/** traffic asks over all doors, in all ways that somebody might: right, refused, malformed, as a stranger. */
+/** Asks over all doors, in all ways that somebody might: right, refused, malformed, as a stranger. */
 async function traffic(service: Watched['service']): Promise<string[]> {
   const { call, post } = callsTo(service)
   const own = { authorization: `Bearer ${PLANTED.token}` }

@@ -59,7 +59,7 @@ beforeAll(async () => {
 })
 afterAll(() => fleet?.stop())
 
-/** ask waits until an expression finds a number, and gives up when the nodes have been read often enough. */
+/** Waits until an expression finds a number, and gives up when the nodes have been read often enough. */
 async function ask(expression: string): Promise<void> {
   const isNumber = ({ value }: Sample): boolean => Number.isFinite(value)
   const look = async () => {

@@ -14,11 +14,11 @@ const METHODS = {
 
 type Headers = Readonly<Record<string, string>>
 
-/** callsTo asks a running service over all of its doors. Answers are texts, those of errors too. */
+/** Asks a running service over all of its doors. Answers are texts, those of errors too. */
 export function callsTo({ url, grpc }: { readonly url: string; readonly grpc: string }) {
   const client = new Client(grpc, credentials.createInsecure())
   onTestFinished(() => client.close())
-  /** call makes a call over gRPC; a Buffer is sent as it is. */
+  /** Makes a call over gRPC; a Buffer is sent as it is. */
   const call = (method: keyof typeof METHODS, message: object, headers: Headers = {}): Promise<string> => {
     const [path, request, response] = METHODS[method]
     const metadata = new Metadata()

@@ -23,7 +23,7 @@ const UNSAMPLED = { traceparent: `00-${TRACE}-${SPAN}-00` }
 const askOf = (user: string) => ({ domain: 'd', descriptors: [{ entries: [{ key: 'user', value: user }] }] })
 const posted = (user: string): string => JSON.stringify(askOf(user))
 
-/** rulesFile writes the rules to a file of this test. */
+/** Writes the rules to a file of this test. */
 function rulesFile(): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-traces-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))
@@ -31,7 +31,7 @@ function rulesFile(): string {
   return join(dir, 'd.yaml')
 }
 
-/** traced is a service that sends spans to a receiver, at once. */
+/** A service that sends spans to a receiver, at once. */
 async function traced(env: Record<string, string> = {}, ...args: string[]) {
   const receiver = await startReceiver()
   const service = await startWith(
@@ -43,13 +43,13 @@ async function traced(env: Record<string, string> = {}, ...args: string[]) {
   return { ...receiver, service, ...callsTo(service) }
 }
 
-/** stopped ends a service as an operator does: what is left is sent. */
+/** Ends a service as an operator does: what is left is sent. */
 async function stopped({ child, output }: Started): Promise<string> {
   child.kill('SIGTERM')
   return output
 }
 
-/** timeOf is what a service takes for the time, in whole seconds. The clock of this process may be another. */
+/** What a service takes for the time, in whole seconds. The clock of this process may be another. */
 async function timeOf({ url }: Started): Promise<number> {
   return Date.parse((await fetch(`${url}/healthcheck`)).headers.get('date') ?? '')
 }

@@ -32,12 +32,12 @@ export interface WatchedFleet {
   readonly nodes: readonly Started[]
   readonly redis: RedisServer
   readonly prometheus: PrometheusServer
-  /** changeRules puts other rules in the place of those that are there: what follows is added to them. */
+  /** Puts other rules in the place of those that are there: what follows is added to them. */
   changeRules(more: string): void
   stop(): Promise<void>
 }
 
-/** watchFleet starts one, and resolves when both nodes have been read. */
+/** Starts one, and resolves when both nodes have been read. */
 export async function watchFleet(): Promise<WatchedFleet> {
   const redis = await startRedis()
   const rules = join(makeTemporaryDir('watched'), 'rules')
@@ -65,7 +65,7 @@ export async function watchFleet(): Promise<WatchedFleet> {
   return { nodes, redis, prometheus, changeRules, stop }
 }
 
-/** unsteadyRules is an address of rules that fails every third time. */
+/** An address of rules that fails every third time. */
 async function unsteadyRules(): Promise<{ readonly url: string; stop(): void }> {
   let asked = 0
   const text = 'domain: elsewhere\ndescriptors: []\n'
@@ -88,7 +88,7 @@ const configFor = (nodes: readonly Started[]): string =>
   })
 
 /**
- * liveThrough has a fleet live through load, a Redis that hangs, dies and comes back, rules that are wrong, and good ones. It
+ * Has a fleet live through load, a Redis that hangs, dies and comes back, rules that are wrong, and good ones. It
  * returns what callers were answered.
  */
 export async function liveThrough(fleet: WatchedFleet): Promise<Answered> {

@@ -10,25 +10,25 @@ const own = join(root, 'node_modules', 'typescript')
 export const COMPILERS = ['5.0', '5.4', '5.9', '7'] as const
 export type Compiler = (typeof COMPILERS)[number]
 
-/** installCompilers installs what is in compilers/package-lock.json, once. Only the first time needs the registry. */
+/** Installs what is in compilers/package-lock.json, once. Only the first time needs the registry. */
 export async function installCompilers(): Promise<void> {
   if (COMPILERS.every((version) => existsSync(compilerPath(version)))) return
   const { ok, text } = await npm(['ci', '--prefix', folder, '--workspaces=false', '--prefer-offline'], true)
   if (!ok) throw new Error(`installing the compilers failed:\n${text}`)
 }
 
-/** compilerPath is the script that is a compiler. */
+/** The script that is a compiler. */
 export function compilerPath(version: Compiler): string {
   const dir = version === '7' ? own : join(folder, 'node_modules', `typescript-${version}`)
   return join(dir, 'bin', 'tsc')
 }
 
-/** apiPath is the same compiler as a module. The one of this project has none yet. */
+/** The same compiler as a module. The one of this project has none yet. */
 export function apiPath(version: Exclude<Compiler, '7'>): string {
   return join(folder, 'node_modules', `typescript-${version}`, 'lib', 'typescript.js')
 }
 
-/** esbuildPath is the program esbuild, where it runs: its package for every platform has an install script. */
+/** The program esbuild, where it runs: its package for every platform has an install script. */
 export function esbuildPath(): string {
   return join(folder, 'node_modules', '@esbuild', 'linux-x64', 'bin', 'esbuild')
 }

@@ -20,7 +20,7 @@ const filesIn = (folder: string): string[] =>
     .filter((path) => statSync(join(folder, path)).isFile())
     .sort()
 
-/** targetsOf returns the files that a manifest promises. */
+/** Returns the files that a manifest promises. */
 const targetsOf = (exported: unknown): string[] =>
   typeof exported === 'string' ? [exported] : Object.values(exported as object).flatMap(targetsOf)
 

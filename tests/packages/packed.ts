@@ -7,14 +7,14 @@ import { packAll } from '../../scripts/pack.mjs'
 
 const execute = promisify(execFile)
 
-/** Packed are the packages as they are published, unpacked: the folders of `sluice`, `sluice-server` and `sluice-client`. */
+/** The packages as they are published, unpacked: the folders of `sluice`, `sluice-server` and `sluice-client`. */
 export interface Packed {
   readonly library: string
   readonly server: string
   readonly client: string
 }
 
-/** packAndUnpack packs the packages, and unpacks them. `remove` removes them again. */
+/** Packs the packages, and unpacks them. `remove` removes them again. */
 export async function packAndUnpack(): Promise<{ packed: Packed; remove(): void }> {
   const folder = cleanFolder()
   const [library, server, client] = await packAll(folder)
@@ -31,7 +31,7 @@ export async function packAndUnpack(): Promise<{ packed: Packed; remove(): void 
   return { packed, remove: () => rmSync(folder, { recursive: true }) }
 }
 
-/** cleanFolder makes a folder that has no packages above it: what a project did not install, it must not find. */
+/** Makes a folder that has no packages above it: what a project did not install, it must not find. */
 export function cleanFolder(): string {
   const parent = [tmpdir(), '/var/tmp', homedir()].find((each) => existsSync(each) && !seesPackages(each))
   if (parent === undefined) throw new Error(`there is a node_modules in ${tmpdir()} or above it; remove it`)

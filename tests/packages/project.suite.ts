@@ -19,7 +19,7 @@ export interface Ended {
 
 export type { Packed } from './packed.ts'
 
-/** pack returns the packages as they are published, packed once for the whole run. They are to be copied, not changed. */
+/** Returns the packages as they are published, packed once for the whole run. They are to be copied, not changed. */
 export const pack = sharedPackages
 
 /** A Project is an app of somebody's who has installed packages. */
@@ -30,7 +30,7 @@ export class Project {
     this.write({ 'package.json': '{ "type": "module" }' })
   }
 
-  /** install copies an unpacked package into the project, and links what it depends on, as npm would install it. */
+  /** Copies an unpacked package into the project, and links what it depends on, as npm would install it. */
   install(packageFolder: string, { without = [] }: { without?: readonly string[] } = {}): this {
     const { name, dependencies = {} } = manifestOf(packageFolder)
     cpSync(packageFolder, join(this.folder, 'node_modules', name), { recursive: true })
@@ -38,7 +38,7 @@ export class Project {
     return this
   }
 
-  /** link makes packages available that this repository has. */
+  /** Makes packages available that this repository has. */
   link(...names: readonly string[]): this {
     for (const name of names) {
       const path = join(this.folder, 'node_modules', name)
@@ -57,7 +57,7 @@ export class Project {
     return this
   }
 
-  /** run runs Node.js in the project. */
+  /** Runs Node.js in the project. */
   async run(...args: readonly string[]): Promise<Ended> {
     const options = { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NODE_PATH: '' } }
     try {
@@ -68,7 +68,7 @@ export class Project {
     }
   }
 
-  /** printed runs a file of the project, and returns what it prints. */
+  /** Runs a file of the project, and returns what it prints. */
   async printed(...args: readonly string[]): Promise<string> {
     const { code, stdout, stderr } = await this.run(...args)
     if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}:\n${stderr}${stdout}`)

@@ -140,7 +140,7 @@ interface Case {
 
 const CHECK = fileURLToPath(new URL('./compile.mjs', import.meta.url))
 
-/** problemsOf compiles files, and returns what is wrong with them and with our declarations, not with those of others. */
+/** Compiles files, and returns what is wrong with them and with our declarations, not with those of others. */
 async function problemsOf({ compiler, resolution, files, skipLibCheck = false }: Case): Promise<string[]> {
   const module = { bundler: 'esnext', node: 'commonjs' }[resolution] ?? resolution
   const strict = { strict: true, esModuleInterop: true, target: 'es2022', types: ['node'], noEmit: true }

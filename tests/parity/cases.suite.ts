@@ -2,7 +2,7 @@ import type { Kind } from '../../src/core/algorithms/arbitraries.suite.ts'
 import type { Schedule } from '../../src/core/algorithms/schedule.suite.ts'
 import type { LimitOptions } from '../../src/core/limit.ts'
 
-/** CASES are those in which the script once differed from the algorithms; every run repeats them. */
+/** Those in which the script once differed from the algorithms; every run repeats them. */
 export const CASES: Readonly<Partial<Record<Kind, readonly (readonly [LimitOptions, Schedule])[]>>> = {
   // An impossible cost at the very moment of expiry left a key that was worth nothing, and that a clock which was then
   // set back found again.

@@ -84,8 +84,8 @@ export const ruleFiles: fc.Arbitrary<RuleFile> = fc.boolean().chain((isPath) =>
 )
 
 /**
- * expectedCounters says what a request is charged to, from the rules alone: each one on the way of something that the
- * request has, once. It knows nothing of descriptors.
+ * Says what a request is charged to, from the rules alone: each one on the way of something that the request has, once.
+ * It knows nothing of descriptors.
  */
 export function expectedCounters(rules: RuleFile, ask: Ask): readonly string[] {
   const has: Readonly<Record<string, string | undefined>> = {

@@ -61,7 +61,7 @@ function tokenOf({ user, tenant, tier }: Ask): string | undefined {
   return `${text}.${createHmac('sha256', SECRET).update(text).digest('base64url')}`
 }
 
-/** headersOf is what a client sends. */
+/** What a client sends. */
 function headersOf(ask: Ask): Record<string, string> {
   const token = tokenOf(ask)
   return {
@@ -151,7 +151,7 @@ function middleware(app: App): DoorUnderTest {
   }
 }
 
-/** passed is a status with what the apps answer themselves taken for 200: not all have a handler for each path. */
+/** A status with what the apps answer themselves taken for 200: not all have a handler for each path. */
 function passed(status: number): number {
   return status === 404 || status === 405 ? 200 : status
 }
@@ -224,7 +224,7 @@ const check: DoorUnderTest = {
 
 const MIDDLEWARES = ['Express', 'Fastify', 'Hono', 'Koa', 'fetch', 'Nest on Express']
 
-/** DOORS are all ways in for a request of HTTP. */
+/** All ways in for a request of HTTP. */
 export const DOORS: readonly DoorUnderTest[] = [
   ...APPS.filter(({ name }) => MIDDLEWARES.includes(name)).map(middleware),
   gateway,

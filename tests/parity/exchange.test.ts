@@ -45,7 +45,7 @@ async function send(requests: readonly SliceRequest[], nowMs: number): Promise<r
   return (decodeReplies(reply, requests) ?? []).filter((one) => one !== undefined)
 }
 
-/** randomRequests makes what a few holders, some of them forgetful, might send. */
+/** Makes what a few holders, some of them forgetful, might send. */
 function* randomRequests(key: string, limit: Limit, seed: number): Generator<[SliceRequest, number]> {
   const random = seededRandom(seed)
   const below = (count: number): number => Math.floor(random() * count)

@@ -40,7 +40,7 @@ afterAll(() => client.destroy())
 /** Few enough for the tables of the call before, and too many. */
 const PARTITIONS = [3, 20]
 
-/** together sends groups of one partition, and spread the same groups of several partitions in one call. */
+/** Sends groups of one partition, and spread the same groups of several partitions in one call. */
 async function together(groups: readonly Group[], nowMs: number): Promise<unknown> {
   const { keys, args } = encodeGroups(groups, new LimitTexts(() => nowMs), nowMs)
   const command = ['FCALL', String(script.asFunction?.name), String(keys.length), ...keys, ...args]
@@ -56,7 +56,7 @@ async function spread(sections: readonly (readonly Group[])[], nowMs: number): P
   return sections.map((groups, i) => verdicts.slice(i * groups.length, (i + 1) * groups.length))
 }
 
-/** check plays a schedule on a counter alone, and on one in each of several partitions, and compares all verdicts. */
+/** Plays a schedule on a counter alone, and on one in each of several partitions, and compares all verdicts. */
 async function check(options: LimitOptions, schedule: Schedule): Promise<void> {
   const limit = compileLimit(options)
   const moves = [...play(limit, schedule)]

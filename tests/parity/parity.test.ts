@@ -59,7 +59,7 @@ interface Sequence {
 
 let sequences = 0
 
-/** expectedOf runs a schedule through step(). What a look finds is not kept; places are taken, never refunded. */
+/** Runs a schedule through step(). What a look finds is not kept; places are taken, never refunded. */
 function expectedOf(options: LimitOptions, schedule: Schedule): Sequence {
   const limit = compileLimit(options)
   const moves = [...play(limit, schedule)].map(({ nowMs, cost }) => ({ nowMs, cost }))
@@ -72,7 +72,7 @@ function expectedOf(options: LimitOptions, schedule: Schedule): Sequence {
   return { key: `${prefix}:${sequences++}`, limit, moves, verdicts, state }
 }
 
-/** send sends the moves without waiting: those of one moment as one call, as a batch would have them. */
+/** Sends the moves without waiting: those of one moment as one call, as a batch would have them. */
 function send({ key, limit, moves }: Sequence, keys?: StoredKeys): Promise<Verdict[]>[] {
   const calls: Promise<Verdict[]>[] = []
   for (let from = 0; from < moves.length; ) {
@@ -99,7 +99,7 @@ async function run(groups: readonly Group[], nowMs?: number, names = READABLE): 
   return (decodeVerdicts(reply, groups) ?? []).flatMap((verdicts) => verdicts ?? [])
 }
 
-/** check compares what the script said to a sequence, and what it left, with what the algorithms say. */
+/** Compares what the script said to a sequence, and what it left, with what the algorithms say. */
 async function check(sequence: Sequence, options: LimitOptions, seed: number, keys = READABLE): Promise<void> {
   const calls = send(sequence, keys)
   const ttl = client.sendCommand(['PTTL', keys.of(`${sequence.key}|${sequence.limit.shape}`)])

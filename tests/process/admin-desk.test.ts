@@ -20,7 +20,7 @@ const TOKEN = 'a-token-of-this-test-0123456789'
 
 const descriptors = (key: string, value: string) => ({ domain: 'api', descriptors: [{ entries: [{ key, value }] }] })
 
-/** hit asks for a decision, on a connection of its own so that both workers get some. */
+/** Asks for a decision, on a connection of its own so that both workers get some. */
 async function hit(url: string, key: string, value: string): Promise<number> {
   const headers = { 'content-type': 'application/json', connection: 'close' }
   const body = JSON.stringify(descriptors(key, value))
@@ -42,7 +42,7 @@ async function api(admin: string, path: string, body?: object, token: string | u
   return { status: answer.status, text, json: JSON.parse(text) }
 }
 
-/** nodeStarter returns what starts nodes with two workers each on one Redis, and resolves when they are connected to it. */
+/** Returns what starts nodes with two workers each on one Redis, and resolves when they are connected to it. */
 async function nodeStarter(): Promise<(...more: string[]) => Promise<Started>> {
   const rules = new RuleDirectory({ 'api.yaml': RULES })
   const { url: redis } = await sharedRedis()
@@ -55,7 +55,7 @@ async function nodeStarter(): Promise<(...more: string[]) => Promise<Started>> {
   }
 }
 
-/** twoNodes starts two nodes. */
+/** Starts two nodes. */
 async function twoNodes(): Promise<readonly Started[]> {
   const startNode = await nodeStarter()
   return Promise.all([startNode(), startNode()])

@@ -8,7 +8,7 @@ import { until } from '../servers/until.mjs'
 
 const BROWSER = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 
-/** browserOf asks as a page of the dashboard does: with the cookie that it got, and saying where it comes from. */
+/** Asks as a page of the dashboard does: with the cookie that it got, and saying where it comes from. */
 function browserOf(admin: string) {
   let cookie = ''
   return async (method: string, path: string, body?: object) => {
@@ -29,7 +29,7 @@ function browserOf(admin: string) {
   }
 }
 
-/** assetsOf are the addresses that a page names. */
+/** The addresses that a page names. */
 const assetsOf = (page: string): string[] => [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path)
 
 describe('the dashboard of a service', () => {

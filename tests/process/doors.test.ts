@@ -20,7 +20,7 @@ const SETUPS: [name: string, args: string[]][] = [
   ['with two workers', ['--redis', redis, '--secret', 'a secret of this test', '--workers', '2']],
 ]
 
-/** codeOf makes a call over gRPC, and returns the overall code: 1 for admitted, 2 for refused. */
+/** Makes a call over gRPC, and returns the overall code: 1 for admitted, 2 for refused. */
 async function codeOf(target: string, channel?: ChannelCredentials, domain = 'api'): Promise<number> {
   const client = grpcClient(target, channel)
   try {
@@ -31,8 +31,8 @@ async function codeOf(target: string, channel?: ChannelCredentials, domain = 'ap
 }
 
 /**
- * areAllAdmitted tells whether six connections that are open at the same time are admitted. Each goes to the worker with
- * the fewest, so that they reach all of two, even while some closed ones are still counted.
+ * Tells whether six connections that are open at the same time are admitted. Each goes to the worker with the fewest,
+ * so that they reach all of two, even while some closed ones are still counted.
  */
 async function areAllAdmitted(target: string, channel: ChannelCredentials): Promise<boolean> {
   const clients = Array.from({ length: 6 }, () => grpcClient(target, channel))
@@ -44,7 +44,7 @@ async function areAllAdmitted(target: string, channel: ChannelCredentials): Prom
   }
 }
 
-/** certificates makes an authority with a certificate for us and one for a client. */
+/** Makes an authority with a certificate for us and one for a client. */
 async function certificates() {
   const dir = makeTemporaryDir('certificates')
   await makeCertificates(dir)

@@ -18,7 +18,7 @@ interface Body {
 
 const ask = (user: string) => ({ domain: 'd', descriptors: [{ entries: [{ key: 'user', value: user }] }] })
 
-/** firstAnswers are those to requests that are sent as soon as there is a port: how each was decided. */
+/** Those to requests that are sent as soon as there is a port: how each was decided. */
 async function firstAnswers(args: readonly string[]): Promise<readonly (string | undefined)[]> {
   const { post } = await startWhole(args)
   const prefix = Math.random().toString(36)

@@ -3,27 +3,27 @@ import { keepAsking, type Load } from './load.suite.ts'
 
 const METHOD = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 
-/** field spells a field of a protobuf message that has a length below 128. */
+/** Spells a field of a protobuf message that has a length below 128. */
 function field(number: number, content: Buffer | string): Buffer {
   const bytes = Buffer.from(content)
   return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes])
 }
 
-/** rlsRequest spells a RateLimitRequest about one user. */
+/** Spells a RateLimitRequest about one user. */
 export function rlsRequest(domain: string, user: string): Buffer {
   const entry = Buffer.concat([field(1, 'user'), field(2, user)])
   return Buffer.concat([field(1, domain), field(2, field(1, entry))])
 }
 
-/** OK is how a RateLimitResponse begins that admits: field 1, the overall code, is 1. */
+/** How a RateLimitResponse begins that admits: field 1, the overall code, is 1. */
 const OK = Buffer.of(0x08, 1)
 
-/** inNumbers spells this machine as a number: `localhost` is two addresses, and round_robin would connect to both. */
+/** Spells this machine as a number: `localhost` is two addresses, and round_robin would connect to both. */
 function inNumbers(target: string): string {
   return target.replace('localhost', '127.0.0.1')
 }
 
-/** grpcClient connects to a target, over one connection of its own to each address. */
+/** Connects to a target, over one connection of its own to each address. */
 export function grpcClient(target: string, channel = credentials.createInsecure()): Client {
   return new Client(inNumbers(target), channel, {
     'grpc.use_local_subchannel_pool': 1,
@@ -31,12 +31,12 @@ export function grpcClient(target: string, channel = credentials.createInsecure(
   })
 }
 
-/** limiterCheck asks sluice.v1.Limiter about one user. */
+/** Asks sluice.v1.Limiter about one user. */
 export function limiterCheck(client: Client, domain: string, user: string): Promise<Buffer> {
   return shouldRateLimit(client, field(1, rlsRequest(domain, user)), '/sluice.v1.Limiter/Check')
 }
 
-/** shouldRateLimit makes a call, and resolves with the answer's bytes. */
+/** Makes a call, and resolves with the answer's bytes. */
 export function shouldRateLimit(client: Client, request: Buffer, method = METHOD): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const same = (bytes: Buffer): Buffer => bytes
@@ -55,7 +55,7 @@ export function shouldRateLimit(client: Client, request: Buffer, method = METHOD
   })
 }
 
-/** startGrpcLoad asks nodes (`host:port`) over gRPC, in turns, with eight callers on each connection. */
+/** Asks nodes (`host:port`) over gRPC, in turns, with eight callers on each connection. */
 export function startGrpcLoad(nodes: readonly string[], connections: number): Load {
   const target = `ipv4:${nodes.map(inNumbers).join(',')}`
   const clients = Array.from({ length: connections }, () => grpcClient(target))

@@ -1,6 +1,6 @@
 import { Client, credentials } from '@grpc/grpc-js'
 
-/** watch collects what Health/Watch tells: 1 for serving, 2 for not serving, and the status that it ends with. */
+/** Collects what Health/Watch tells: 1 for serving, 2 for not serving, and the status that it ends with. */
 export function watch(address: string): { readonly told: number[]; readonly ended: Promise<number> } {
   const client = new Client(address, credentials.createInsecure())
   const same = (bytes: Buffer): Buffer => bytes

@@ -13,7 +13,7 @@ descriptors:
 `
 const SECRET = 'sk_live_planted_0123456789abcdef'
 
-/** ask asks for a decision on a connection of its own. */
+/** Asks for a decision on a connection of its own. */
 async function ask(url: string, value: string): Promise<number> {
   const body = JSON.stringify({ domain: 'api', descriptors: [{ entries: [{ key: 'api_key', value }] }] })
   const headers = { 'content-type': 'application/json', connection: 'close' }

@@ -5,7 +5,7 @@ import { keepAsking, type Load } from './load.suite.ts'
 const BODY = JSON.stringify({ domain: 'load', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }], cost: 0 })
 const HEADERS = { 'Content-Type': 'application/json', 'Content-Length': BODY.length }
 
-/** startHttpLoad asks over HTTP. A caller that cannot even connect to a node goes on to the next one. */
+/** Asks over HTTP. A caller that cannot even connect to a node goes on to the next one. */
 export function startHttpLoad(urls: readonly string[], callers: number): Load {
   const agent = new Agent({ keepAlive: true })
   const nodes = Array.from({ length: callers }, (_, i) => i)

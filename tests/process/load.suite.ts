@@ -1,12 +1,12 @@
 /** A Load asks a service again and again over connections that it keeps, and remembers what went wrong. */
 export interface Load {
-  /** grown waits for so many more answers. */
+  /** Waits for so many more answers. */
   grown(more: number): Promise<void>
-  /** stop ends the load, and returns what went wrong: an empty list when every call was answered. */
+  /** Ends the load, and returns what went wrong: an empty list when every call was answered. */
   stop(): Promise<readonly string[]>
 }
 
-/** keepAsking has callers make one call after the other. `call` resolves when it was answered as it should be. */
+/** Has callers make one call after the other. `call` resolves when it was answered as it should be. */
 export function keepAsking(callers: number, call: (caller: number) => Promise<void>, close: () => void): Load {
   const failures: string[] = []
   const waiting = new Set<() => void>()

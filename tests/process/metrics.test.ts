@@ -6,7 +6,7 @@ import { pidsIn, startWorkers } from './worker-service.suite.ts'
 
 const headers = { connection: 'close', 'content-type': 'application/json' }
 
-/** ask asks over a connection of its own, so that workers take turns. */
+/** Asks over a connection of its own, so that workers take turns. */
 async function ask(url: string, domain: string): Promise<number> {
   const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] })
   return (await fetch(`${url}/v1/check`, { method: 'POST', body, headers })).status
@@ -23,7 +23,7 @@ async function probe(url: string): Promise<readonly [number, string]> {
   return [response.status, await response.text()]
 }
 
-/** directoryOf has rules of a domain that nobody else uses: counters in Redis are shared. */
+/** Has rules of a domain that nobody else uses: counters in Redis are shared. */
 function directoryOf(domain: string): RuleDirectory {
   const rules = new RuleDirectory()
   const limit = 'rate_limit: {unit: day, requests_per_unit: 1000}'

@@ -30,7 +30,7 @@ const SNAPSHOT: QuotaSnapshot = {
   revision: 1,
 }
 
-/** startQuotas runs the service with two workers, and delivers 3,000 customers before it is ready. */
+/** Runs the service with two workers, and delivers 3,000 customers before it is ready. */
 export async function startQuotas(...more: string[]) {
   const { url } = await sharedRedis()
   const rules = new RuleDirectory({ 'api.yaml': RULES })
@@ -71,7 +71,7 @@ export async function startQuotas(...more: string[]) {
   const change = (table: QuotaTable, id: string, record: unknown): void => {
     own.send({ apply: [{ table, id, record, revision: ++revision } as QuotaChange] })
   }
-  /** ask makes requests on connections of their own, so that both workers get some. */
+  /** Makes requests on connections of their own, so that both workers get some. */
   const ask = async (id: number, count: number): Promise<string> => {
     let text = ''
     for (let i = 0; i < count; i++) {

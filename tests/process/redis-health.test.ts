@@ -16,7 +16,7 @@ async function server(options: RedisOptions = {}): Promise<RedisServer> {
   return redis
 }
 
-/** start starts a service whose health needs Redis. */
+/** Starts a service whose health needs Redis. */
 async function start(url: string) {
   let logged = ''
   const config = readConfig([`--rules=${ruleFile(RULES)}`, `--redis=${url}`, '--health-needs-redis', ...PORTS], {})

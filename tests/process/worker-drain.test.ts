@@ -6,7 +6,7 @@ import { grpcClient, rlsRequest, shouldRateLimit } from './grpc-load.suite.ts'
 import { watch } from './health-watch.suite.ts'
 import { isRunning, pidsIn, startWorkers } from './worker-service.suite.ts'
 
-/** healthOf asks over a connection of its own. */
+/** Asks over a connection of its own. */
 async function healthOf(url: string): Promise<number> {
   return (await fetch(`${url}/healthcheck`, { headers: { connection: 'close' } })).status
 }

@@ -3,7 +3,7 @@ import { connected, type Started, startWith } from '../cli/sluice-process.suite.
 import { sharedRedis } from '../servers/shared.ts'
 
 /**
- * startWorkers runs the service with two workers on a shared Redis, and waits until both are connected. Redis has all the time that
+ * Runs the service with two workers on a shared Redis, and waits until both are connected. Redis has all the time that
  * it needs: no worker counts by itself because the machine is busy.
  */
 export async function startWorkers(rules: RuleDirectory, ...args: string[]): Promise<Started> {
@@ -21,12 +21,12 @@ export async function startWorkers(rules: RuleDirectory, ...args: string[]): Pro
 
 const READY = / debug worker \d+ \(process (\d+)\) is ready/g
 
-/** pidsIn returns the processes that were ready, in the order in which they were. */
+/** Returns the processes that were ready, in the order in which they were. */
 export function pidsIn(printed: string): number[] {
   return [...printed.matchAll(READY)].map(([, pid]) => Number(pid))
 }
 
-/** isRunning says whether there is such a process. */
+/** Says whether there is such a process. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -34,7 +34,7 @@ const DOORS: [name: string, start: (services: readonly Started[]) => Load][] = [
 
 const headers = { connection: 'close', 'content-type': 'application/json' }
 
-/** limitOf asks over a connection of its own. */
+/** Asks over a connection of its own. */
 async function limitOf(url: string, domain: string): Promise<number | undefined> {
   const body = JSON.stringify({ domain, descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }], cost: 0 })
   const response = await fetch(`${url}/v1/check`, { method: 'POST', body, headers })

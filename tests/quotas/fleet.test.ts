@@ -11,10 +11,10 @@ import { API_KEY, QuotaFleet } from './quota-fleet.suite.ts'
 const TAMPER = `ALTER TABLE sluice.audit DISABLE TRIGGER ALL; UPDATE sluice.audit SET actor_name = 'nobody' WHERE sequence = 3;
   ALTER TABLE sluice.audit ENABLE TRIGGER ALL`
 
-/** only says whether all requests had the same outcome. */
+/** Says whether all requests had the same outcome. */
 const only = (outcome: string, text: string): boolean => text === outcome.repeat(text.length)
 
-/** becomes waits until every node, and every worker of it, decides so. A change is given the time that a busy machine takes. */
+/** Waits until every node, and every worker of it, decides so. A change is given the time that a busy machine takes. */
 const becomes = (fleet: QuotaFleet, outcome: string, what: string) =>
   until(what, async () => only(outcome, await fleet.check(6)))
 
@@ -38,7 +38,7 @@ async function block(fleet: QuotaFleet): Promise<string> {
   return made.json.id
 }
 
-/** letExpire gives the customer next to nothing, and then lets that end by the time alone. */
+/** Gives the customer next to nothing, and then lets that end by the time alone. */
 async function letExpire(fleet: QuotaFleet): Promise<void> {
   const [node] = fleet.nodes
   const limit = { requests_per_unit: 1, unit: 'day' }
@@ -56,7 +56,7 @@ async function letExpire(fleet: QuotaFleet): Promise<void> {
   await becomes(fleet, '+', 'the override has expired')
 }
 
-/** switchLayer turns a whole layer off through one node, and on again through another. */
+/** Turns a whole layer off through one node, and on again through another. */
 async function switchLayer(fleet: QuotaFleet): Promise<void> {
   const [node] = fleet.nodes
   const limit = { requests_per_unit: 1, unit: 'day' }

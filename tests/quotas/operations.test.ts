@@ -27,7 +27,9 @@ descriptors:
 const OF_KEY = { key: 'api_key', value: API_KEY }
 const PATH = `quotas/${API_KEY}`
 
-/** raiseOne gives one rule of several a limit for one key: each answer says where it is in force, and every worker decides so. */
+/**
+ * Gives one rule of several a limit for one key: each answer says where it is in force, and every worker decides so.
+ */
 async function raiseOne(fleet: QuotaFleet): Promise<void> {
   const [first, second] = fleet.nodes
   const putRules = (text: string) => fleet.ask(first, 'PUT', 'rules/active', { text }, { 'if-match': '*' })
@@ -128,7 +130,7 @@ describe('rules of the table', () => {
   })
 })
 
-/** completeness holds `complete_until` to what it says: no use before it is missing, and it waits for a node that stands still. */
+/** Holds `complete_until` to what it says: no use before it is missing, and it waits for a node that stands still. */
 async function completeness(fleet: QuotaFleet, span: string): Promise<void> {
   const [first, second] = fleet.nodes
   const read = async () => {
@@ -143,7 +145,7 @@ async function completeness(fleet: QuotaFleet, span: string): Promise<void> {
     const { json } = await fleet.ask(first, 'POST', 'customers', { id: `customer-${customers++}` })
     return Date.parse(String(json.created_at))
   }
-  /** complete is the first answer that has everything up to now. */
+  /** The first answer that has everything up to now. */
   const complete = async () => {
     const nowMs = await nodeMs()
     let found = await read()

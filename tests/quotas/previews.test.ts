@@ -110,7 +110,7 @@ async function start() {
     for (let i = 0; i < count; i++) got.push(await hit(customer, key))
     return got
   }
-  /** make makes a change, and waits until the node decides by it: the version of a record is the revision of its change. */
+  /** Makes a change, and waits until the node decides by it: the version of a record is the revision of its change. */
   const make = async (method: string, path: string, body: unknown): Promise<void> => {
     const made = await fleet.ask(node, method, path, body, { 'if-match': '*' })
     expect(made.status, made.text).toBeLessThan(300)
@@ -126,7 +126,7 @@ type Scene = Awaited<ReturnType<typeof start>>
 
 const refusedOf = (statuses: readonly number[]): number => statuses.filter((status) => status !== 200).length
 
-/** inOneHour does something again, for another customer, if an hour of the clock ended meanwhile: use is counted by the hour. */
+/** Does something again, for another customer, if an hour of the clock ended meanwhile: use is counted by the hour. */
 async function inOneHour<T>(work: (round: number) => Promise<T>): Promise<T> {
   for (let round = 0; ; round++) {
     const hour = Math.floor(Date.now() / HOUR)
@@ -135,7 +135,7 @@ async function inOneHour<T>(work: (round: number) => Promise<T>): Promise<T> {
   }
 }
 
-/** previewed asks until the use of all requests has been written: a node writes every second. */
+/** Asks until the use of all requests has been written: a node writes every second. */
 async function previewed({ fleet, node }: Scene, { method, path, body }: Change, customer: string): Promise<Preview> {
   let preview: Preview | undefined
   await until('the preview knows of all requests', async () => {

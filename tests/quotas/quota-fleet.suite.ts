@@ -33,7 +33,10 @@ export class QuotaFleet {
     this.#args = args
   }
 
-  /** start starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by itself. */
+  /**
+   * Starts a node, in the place of one that has ended or as another. Before it is connected to Redis, it counts by
+   * itself.
+   */
   async start(at = this.nodes.length): Promise<Started> {
     const node = await this.launch(at)
     await connected(node)
@@ -55,7 +58,7 @@ export class QuotaFleet {
     return this.token
   }
 
-  /** ask sends a request to the admin API of a node. */
+  /** Sends a request to the admin API of a node. */
   async ask(node: Started, method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     const response = await fetch(`${node.admin}/admin/v1/${path}`, {
       method,
@@ -69,8 +72,8 @@ export class QuotaFleet {
   }
 
   /**
-   * check makes requests of the customer to every node, on connections of their own so that all workers get some: `+` for one that
-   * is admitted, `-` for one over the limit, `B` for one that is blocked.
+   * Makes requests of the customer to every node, on connections of their own so that all workers get some: `+` for one
+   * that is admitted, `-` for one over the limit, `B` for one that is blocked.
    */
   async check(times: number, nodes: readonly Started[] = this.nodes): Promise<string> {
     const body = JSON.stringify({ domain: 'shop', descriptors: [{ entries: [{ key: 'api_key', value: API_KEY }] }] })
@@ -85,7 +88,7 @@ export class QuotaFleet {
     return text
   }
 
-  /** limitsOf are what some workers of every node say that a caller has under the rules of a domain; 0: no rule is about them. */
+  /** What some workers of every node say that a caller has under the rules of a domain; 0: no rule is about them. */
   async limitsOf(
     domain: string,
     times: number,
@@ -104,7 +107,7 @@ export class QuotaFleet {
     return all
   }
 
-  /** whileStopped does something while a process stands still. */
+  /** Does something while a process stands still. */
   async whileStopped<T>(pid: number | undefined, work: () => Promise<T>): Promise<T> {
     process.kill(pid as number, 'SIGSTOP')
     try {
@@ -114,7 +117,7 @@ export class QuotaFleet {
     }
   }
 
-  /** agrees resolves when all nodes have the same changes, and some. */
+  /** Resolves when all nodes have the same changes, and some. */
   async agrees(): Promise<void> {
     await until('all nodes have the same changes', async () => {
       const told = await Promise.all(this.nodes.map((node) => this.ask(node, 'GET', 'nodes')))
@@ -125,7 +128,7 @@ export class QuotaFleet {
     })
   }
 
-  /** kill ends a node with SIGKILL. */
+  /** Ends a node with SIGKILL. */
   async kill(at: number): Promise<void> {
     const { child } = this.nodes[at]
     const ended = once(child, 'exit')
@@ -145,7 +148,7 @@ export class QuotaFleet {
     return ['--redis', (await sharedRedis()).url, '--key-prefix', this.#prefix]
   }
 
-  /** run carries out a command in the environment of the nodes. */
+  /** Carries out a command in the environment of the nodes. */
   run(...args: string[]) {
     return run(args, { env: this.#env })
   }

@@ -13,7 +13,7 @@ const BY = { id: 'test', name: 'test', address: undefined, reason: undefined }
 const CUSTOMERS = 2_000
 const TOKEN = 'a-token-of-the-operator'
 
-/** fill writes many customers, one of whom is blocked. */
+/** Writes many customers, one of whom is blocked. */
 async function fill(url: string): Promise<void> {
   const quotas = await openQuotas({ url }, { secret: SECRET })
   const ids = Array.from({ length: CUSTOMERS }, (_, i) => `c${i}`)
@@ -43,7 +43,7 @@ async function startBehindProxy(...args: string[]) {
   return { proxy, fleet }
 }
 
-/** healthOf is what the probes of a node say: of the node, of one of its workers, and the log. */
+/** What the probes of a node say: of the node, of one of its workers, and the log. */
 async function healthOf({ admin, url }: { readonly admin: string; readonly url: string }): Promise<string[]> {
   const answers = await Promise.all(
     [`${admin}/readyz`, `${url}/readyz`, `${url}/healthcheck`].map((each) => fetch(each)),

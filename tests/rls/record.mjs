@@ -56,8 +56,10 @@ async function record(address, statsPort) {
 /** Requests that are no message never reach what counts requests. */
 const NOT_COUNTED = fixture.cases.reduce((sum, { asks }) => sum + asks.filter((ask) => 'bytes' in ask).length, 0)
 
-/** collectStats adds up the counts that come as StatsD lines.
- * @param {number} port */
+/**
+ * Adds up the counts that come as StatsD lines.
+ * @param {number} port
+ */
 function collectStats(port) {
   const counts = /** @type {Map<string, number>} */ (new Map())
   const server = createServer((socket) => {
@@ -75,9 +77,11 @@ function collectStats(port) {
   return { counts, close: () => process.nextTick(() => process.exit()) }
 }
 
-/** statsOf are the counts below a name that are not 0.
+/**
+ * The counts below a name that are not 0.
  * @param {ReadonlyMap<string, number>} counts
- * @param {string} prefix */
+ * @param {string} prefix
+ */
 function statsOf(counts, prefix) {
   const own = [...counts].filter(([name, value]) => name.startsWith(prefix) && value !== 0)
   return Object.fromEntries(own.map(([name, value]) => [name.slice(prefix.length), value]).sort())

@@ -48,7 +48,7 @@ const PER_ADDRESS = { requestsPerUnit: 5, unit: 'MINUTE', name: 'per-address' }
 const PER_USER = { requestsPerUnit: 100 }
 const NO_ANSWER = undefined
 
-/** brief says what an answer says: the code for all, then what is left of every limit. */
+/** Says what an answer says: the code for all, then what is left of every limit. */
 function brief(answer: unknown): string {
   const { overallCode, statuses, rawBody } = answer as {
     overallCode: string
@@ -134,7 +134,7 @@ function framesOf(bytes: Buffer): Frame[] {
   return frames
 }
 
-/** replay plays a client: it sends the recorded bytes in pieces, and returns all that comes back once all is answered. */
+/** Plays a client: it sends the recorded bytes in pieces, and returns all that comes back once all is answered. */
 async function replay(recorded: Buffer, size: number): Promise<Frame[]> {
   const server = new GrpcServer()
   registerRls(server, sceneOf(rules, 'edge').limiter)
@@ -164,7 +164,7 @@ async function replay(recorded: Buffer, size: number): Promise<Frame[]> {
   return frames
 }
 
-/** answersOf reads the answer on every stream, in order; undefined where the call failed and there is none. */
+/** Reads the answer on every stream, in order; undefined where the call failed and there is none. */
 function answersOf(frames: readonly Frame[], codec: Codec): unknown[] {
   const streams = [...new Set(frames.filter(({ stream }) => stream > 0).map(({ stream }) => stream))].sort(
     (a, b) => a - b,

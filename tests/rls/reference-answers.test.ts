@@ -35,7 +35,7 @@ interface Found {
 const closing: (() => Promise<void>)[] = []
 afterAll(() => Promise.all(closing.map((close) => close())))
 
-/** answersOf asks a service of ours, told to be compatible, and returns its answers and counts, case by case. */
+/** Asks a service of ours, told to be compatible, and returns its answers and counts, case by case. */
 async function answersOf(
   fixture: Fixture,
   store: Store,
@@ -68,7 +68,7 @@ async function answersOf(
   return answered
 }
 
-/** differencesOf lists the fields in which two values differ. */
+/** Lists the fields in which two values differ. */
 function differencesOf(theirs: unknown, ours: unknown, field: string): Omit<Found, 'claim'>[] {
   if (!isObject(theirs) || !isObject(ours)) return Object.is(theirs, ours) ? [] : [{ field, theirs, ours }]
   return [...new Set([...Object.keys(theirs), ...Object.keys(ours)])].flatMap((key) =>

@@ -10,7 +10,7 @@ export interface Difference {
 
 const STATS = /^\.stats\..*\.(near_limit|over_limit|shadow_mode)$/
 
-/** DIFFERENCES is all of them in answers and counts, as docs/migrate-from-envoy-ratelimit.md lists them. */
+/** All of them in answers and counts, as docs/migrate-from-envoy-ratelimit.md lists them. */
 export const DIFFERENCES: readonly Difference[] = [
   {
     there:

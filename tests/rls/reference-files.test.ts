@@ -18,7 +18,7 @@ interface File {
 const path = new URL('../fixtures/reference/rule-files.json', import.meta.url)
 const { files } = JSON.parse(readFileSync(path, 'utf8')) as { files: Readonly<Record<string, File>> }
 
-/** refusalOf says why a file is refused here, if it is. */
+/** Says why a file is refused here, if it is. */
 function refusalOf(text: string): string | null {
   try {
     loadRules([{ file: 'rules.yaml', text }])

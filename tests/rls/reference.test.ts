@@ -22,7 +22,7 @@ interface Case {
 /** A Step is a request (the domain is `d` unless it says otherwise) and what the answer contains. */
 type Step = readonly [request: object, answer: object | string]
 
-/** asks makes a request of descriptors that are written as `key=value, key=value`. */
+/** Makes a request of descriptors that are written as `key=value, key=value`. */
 const asks = (...descriptors: (string | object)[]): { descriptors: object[] } => ({
   descriptors: descriptors.map((each) => (typeof each === 'string' ? { entries: entriesOf(each) } : each)),
 })
@@ -32,7 +32,7 @@ const OK = (limit: string, remaining = 0): object => status('OK', limit, remaini
 const OVER = (limit: string, remaining = 0): object => status('OVER_LIMIT', limit, remaining)
 const NONE = { code: 'OK' }
 
-/** status spells a status: `5 MINUTE`, or `5 MINUTE name`. */
+/** Spells a status: `5 MINUTE`, or `5 MINUTE name`. */
 function status(code: string, limit: string, remaining: number): object {
   const [requests, unit, name] = limit.split(' ')
   return {
@@ -326,14 +326,14 @@ describe('the rate limit service, as envoyproxy/ratelimit documents it', () => {
   })
 })
 
-/** jsonRequest spells wrapped numbers the way JSON does: as the number itself. */
+/** Spells wrapped numbers the way JSON does: as the number itself. */
 function jsonRequest(request: object): object {
   return JSON.parse(JSON.stringify(request), (key, value) =>
     key === 'hitsAddend' && typeof value === 'object' ? value.value : value,
   )
 }
 
-/** withPlainMetadata replaces a Struct as protobufjs reads it by the object it stands for. */
+/** Replaces a Struct as protobufjs reads it by the object it stands for. */
 function withPlainMetadata(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (_, value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value

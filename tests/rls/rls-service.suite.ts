@@ -32,7 +32,7 @@ export interface TestService {
   close(): Promise<void>
 }
 
-/** startService starts the doors on free ports, for callers who are trusted. */
+/** Starts the doors on free ports, for callers who are trusted. */
 export async function startService(
   limiter: LimiterPort,
   options: RlsOptions = {},
@@ -83,7 +83,7 @@ export async function startService(
   }
 }
 
-/** fromJson reads an answer of /json the way an answer over gRPC is read here. */
+/** Reads an answer of /json the way an answer over gRPC is read here. */
 export function fromJson(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (key, value) =>
     key === 'durationUntilReset' ? secondsOf(value as string) : value,

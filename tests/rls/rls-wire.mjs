@@ -46,14 +46,18 @@ const RESPONSE = root.lookupType('envoy.service.ratelimit.v3.RateLimitResponse')
  * @param {number} i */
 export const domainOf = (i) => `d${i}`
 
-/** rulesOf is the rule file of the i-th case.
+/**
+ * The rule file of the i-th case.
  * @param {Fixture} fixture
- * @param {number} i */
+ * @param {number} i
+ */
 export const rulesOf = ({ rules, cases }, i) => `domain: ${domainOf(i)}\n${rules[cases[i].rules]}`
 
-/** encodeAsk spells a request in the form of the protocol.
+/**
+ * Spells a request in the form of the protocol.
  * @param {Ask} ask
- * @param {string} domain */
+ * @param {string} domain
+ */
 export function encodeAsk(ask, domain) {
   if ('bytes' in ask) return Buffer.from(ask.bytes, 'hex')
   const message = {
@@ -95,8 +99,8 @@ const UNIT_SECONDS = /** @type {Record<string, number>} */ ({
 })
 
 /**
- * decodeAnswer reads an answer. What depends on when it was asked is told by what it should be: the seconds until the
- * window of the unit ends are `window`.
+ * Reads an answer. What depends on when it was asked is told by what it should be: the seconds until the window of the
+ * unit ends are `window`.
  * @param {Uint8Array} bytes
  * @param {number} nowMs
  */
@@ -119,9 +123,11 @@ export function decodeAnswer(bytes, nowMs) {
   return told
 }
 
-/** plainStruct is the object that a Struct stands for, its keys in order. A limit is spelled with any number of spaces.
+/**
+ * The object that a Struct stands for, its keys in order. A limit is spelled with any number of spaces.
  * @param {{fields?: Record<string, unknown>}} struct
- * @returns {Record<string, unknown>} */
+ * @returns {Record<string, unknown>}
+ */
 function plainStruct({ fields = {} }) {
   const names = Object.keys(fields).sort()
   return Object.fromEntries(names.map((name) => [name, plainValue(fields[name])]))
@@ -138,7 +144,7 @@ function plainValue(value) {
 }
 
 /**
- * openRls returns how to ask a rate limit service. A call that failed is answered `CODE: message`.
+ * Returns how to ask a rate limit service. A call that failed is answered `CODE: message`.
  * @param {string} address
  */
 export function openRls(address) {

@@ -7,7 +7,7 @@ import { decodeVerdicts, encodeGroups } from '../../src/stores/redis/formats/wir
 import { loadScript } from '../../src/stores/redis/scripts/scripts.ts'
 import { sharedRedis } from '../servers/shared.ts'
 
-/** openScriptStore is a store on a real Redis whose clock stands still. It decides, and does nothing else. */
+/** A store on a real Redis whose clock stands still. It decides, and does nothing else. */
 export async function openScriptStore(nowMs: number): Promise<Store> {
   const { url } = await sharedRedis()
   const client = await createClient({ url, RESP: 2 })

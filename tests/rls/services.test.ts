@@ -44,13 +44,13 @@ async function start(
   return service
 }
 
-/** observed is a limiter on the rules, and what it counts. */
+/** A limiter on the rules, and what it counts. */
 function observed(): { limiter: LimiterPort; stats: RuleStats } {
   const stats = new RuleStats()
   return { limiter: new Limiter(() => rules, new MemoryStore(), { observer: observerOf('rls', [stats]) }), stats }
 }
 
-/** limiterOf is a limiter that checks in some way, and knows no places. */
+/** A limiter that checks in some way, and knows no places. */
 const limiterOf = (check: LimiterPort['check']): LimiterPort => ({
   check,
   acquire: async (request) => ({ decision: await check(request), permits: undefined }),
@@ -211,13 +211,13 @@ function raise(error: Error): never {
   throw error
 }
 
-/** bytesOf is a request with an override of a year. */
+/** A request with an override of a year. */
 function bytesOf(override: object): Buffer {
   const limit = { requestsPerUnit: 1, unit: 'YEAR', ...override }
   return codecOf('envoy.service.ratelimit.v3.RateLimitRequest').encode({ ...ASK, descriptors: [{ entries, limit }] })
 }
 
-/** namedBy is a request whose texts are any bytes. */
+/** A request whose texts are any bytes. */
 function namedBy({ domain, key, value }: { readonly [part in 'domain' | 'key' | 'value']?: Uint8Array }): Buffer {
   const entry = [bytesField(1, key ?? Buffer.from('user')), bytesField(2, value ?? Buffer.from('a'))]
   return Buffer.concat([bytesField(1, domain ?? Buffer.from('d')), bytesField(2, bytesField(1, Buffer.concat(entry)))])

@@ -6,7 +6,7 @@ import { loadRules, type RuleText } from '../../src/core/rules/load.ts'
 
 const directory = new URL('../fixtures/rules/bad/', import.meta.url)
 
-/** filesOf returns the files of one case: a file, or all files of a directory. */
+/** Returns the files of one case: a file, or all files of a directory. */
 function filesOf(name: string): RuleText[] {
   const isDirectory = statSync(new URL(name, directory)).isDirectory()
   const files = isDirectory ? readdirSync(new URL(name, directory)).map((file) => `${name}/${file}`) : [name]

@@ -12,7 +12,7 @@ const rules = loadRules(await readRuleFiles([directory]))
 const domainOf = (name: string): Domain => rules.domains.get(name) as Domain
 const rulesFor = (domain: string, entries: string): readonly Rule[] => match(domainOf(domain), entriesOf(entries))
 
-/** limitOf spells the one limit that applies: `20 per 1000`. */
+/** Spells the one limit that applies: `20 per 1000`. */
 function limitOf(domain: string, entries: string): string {
   const found = rulesFor(domain, entries)
   if (found.length === 0) return 'none'

@@ -9,7 +9,7 @@ import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
 
 const root = new URL('../../', import.meta.url)
 
-/** filesIn reads the YAML files of a directory of the repository. */
+/** Reads the YAML files of a directory of the repository. */
 export function filesIn(directory: string): RuleText[] {
   const names = readdirSync(new URL(directory, root)).filter((name) => name.endsWith('.yaml'))
   return names.map((name) => ({ file: name, text: readFileSync(new URL(`${directory}/${name}`, root), 'utf8') }))
@@ -17,7 +17,7 @@ export function filesIn(directory: string): RuleText[] {
 
 export const exampleFiles = (): RuleText[] => filesIn('server/examples')
 
-/** entriesOf reads entries that are written as `key=value, key=value`. */
+/** Reads entries that are written as `key=value, key=value`. */
 export function entriesOf(text: string): Entry[] {
   if (text === '') return []
   return text.split(', ').map((part) => {
@@ -33,7 +33,7 @@ export const START_MS = 1_704_067_200_000
 export interface Scene {
   readonly limiter: Limiter<MemoryStore>
   readonly store: MemoryStore
-  /** check sends one request with these descriptors, each written as `key=value, key=value`. */
+  /** Sends one request with these descriptors, each written as `key=value, key=value`. */
   check(descriptors: string | (string | Descriptor)[], cost?: number): Decision
   request(descriptors: string | (string | Descriptor)[], cost?: number): CheckRequest
   advance(ms: number): void
@@ -62,12 +62,12 @@ export function sceneOf(rules: RuleSet | (() => RuleSet), domain: string, parts:
   }
 }
 
-/** exampleScene is a Scene on one of the example files. */
+/** A Scene on one of the example files. */
 export function exampleScene(name: string, parts: LimiterParts = {}): Scene {
   const rules = loadRules(exampleFiles().filter(({ file }) => file === `${name}.yaml`))
   return sceneOf(rules, [...rules.domains.keys()][0], parts)
 }
 
-/** standings lists what every rule said: `name remaining kind`. */
+/** Lists what every rule said: `name remaining kind`. */
 export const standings = ({ verdicts }: Decision): string[] =>
   verdicts.map(({ rule, verdict }) => `${rule.name} ${verdict.remaining} ${verdict.kind}`)

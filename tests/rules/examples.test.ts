@@ -5,14 +5,14 @@ import { exampleScene, type Scene, standings } from './examples.suite.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** admitted counts how many of a number of requests pass. */
+/** Counts how many of a number of requests pass. */
 function admitted(scene: Scene, count: number, descriptors: (i: number) => string | string[], cost?: number): number {
   let passed = 0
   for (let i = 0; i < count; i++) if (scene.check(descriptors(i), cost).allowed) passed++
   return passed
 }
 
-/** acquired takes up to a number of permits, and returns them. */
+/** Takes up to a number of permits, and returns them. */
 function acquired(scene: Scene, count: number, descriptor: string): HeldPermits[] {
   const held = Array.from({ length: count }, () => scene.limiter.acquire(scene.request(descriptor)))
   return held.map(({ permits }) => permits).filter((permits) => permits !== undefined)

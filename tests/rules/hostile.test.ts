@@ -12,13 +12,13 @@ const DEEP = 'A rule file must nest at most 64 levels deep.'
 const ALIASES =
   'A rule file must have at most 10000 anchors and aliases, at most 1000 aliases per anchor, and expand to at most 1000000 values.'
 
-/** indented writes a descriptor in another, count levels deep. */
+/** Writes a descriptor in another, count levels deep. */
 function indented(count: number): string {
   const levels = Array.from({ length: count }, (_, i) => `${' '.repeat(i)}descriptors:\n${' '.repeat(i)}- key: a\n`)
   return `domain: d\n${levels.join('')}`
 }
 
-/** chained makes each of a list of anchors one level deeper than the one before. */
+/** Makes each of a list of anchors one level deeper than the one before. */
 function chained(count: number): string {
   const links = Array.from({ length: count }, (_, i) => `  - &a${i + 1} { key: a, descriptors: [*a${i}] }\n`)
   return `domain: d\ndescriptors:\n  - key: x\n    metadata: { first: &a0 { key: a } }\n${links.join('')}`
@@ -127,7 +127,7 @@ describe('a file that is made to hurt', () => {
   })
 })
 
-/** outcome says how loading ends: with rules, or with a RulesError. Anything else is thrown on. */
+/** Says how loading ends: with rules, or with a RulesError. Anything else is thrown on. */
 function outcome(text: string): 'rules' | 'errors' {
   try {
     load(text)

@@ -7,7 +7,7 @@ import { changeLimit, findLimits } from '../../server/src/admin/rules/limit-text
 const FOLDER = new URL('../../server/examples/', import.meta.url)
 const EXAMPLES = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'))
 
-/** limitsIn lists the limits that a text is compiled to: the id, the tier that it is of, and its number. */
+/** Lists the limits that a text is compiled to: the id, the tier that it is of, and its number. */
 function limitsIn(text: string): string[] {
   const found: string[] = []
   const visit = (node: RuleNode, tier: string): void => {

@@ -8,7 +8,7 @@ import { createRequire } from 'node:module'
 
 const PLAIN = { limit: 1, window: '1m' }
 
-/** servedUrl is where a server gives answers, by how many it was asked for. */
+/** Where a server gives answers, by how many it was asked for. */
 async function servedUrl(answerOf) {
   let asked = 0
   const server = createServer((_, response) => {
@@ -197,7 +197,7 @@ function tokenOf(user, secret) {
   return `${text}.${createHmac('sha256', secret).update(text).digest('base64url')}`
 }
 
-/** checkAnswers checks two answers of which the second is one too many. */
+/** Checks two answers of which the second is one too many. */
 function checkAnswers([first, second]) {
   assert.deepEqual([first.status, second.status], [200, 429])
   assert.match(first.headers.get('ratelimit') ?? '', /r=0/)

@@ -8,8 +8,8 @@ import { requireCommand } from '../../scripts/system-packages.mjs'
 const execute = promisify(execFile)
 
 /**
- * makeCertificates writes an authority of its own into a folder (ca.crt), and a certificate for a server on loopback
- * (server.crt, server.key) and for a client (client.crt, client.key) that it signs.
+ * Writes an authority of its own into a folder (ca.crt), and a certificate for a server on loopback (server.crt,
+ * server.key) and for a client (client.crt, client.key) that it signs.
  * @param {string} dir
  */
 export async function makeCertificates(dir) {

@@ -30,7 +30,7 @@ const FAILOVER_MS = 7_000
  */
 
 /**
- * ClusterView talks to the nodes of a cluster that somebody else may have started.
+ * Talks to the nodes of a cluster that somebody else may have started.
  * @template {RedisEndpoint} [E=RedisEndpoint]
  */
 export class ClusterView {
@@ -39,7 +39,7 @@ export class ClusterView {
     this.nodes = nodes
   }
 
-  /** url is the address of the first node; clients find the others. */
+  /** The address of the first node; clients find the others. */
   get url() {
     return this.nodes[0].url
   }
@@ -48,13 +48,13 @@ export class ClusterView {
     return this.nodes.map(({ url }) => url)
   }
 
-  /** upNodes are those that can answer. */
+  /** Those that can answer. */
   get upNodes() {
     return this.nodes.filter(({ isUp }) => isUp)
   }
 
   /**
-   * cli runs redis-cli on the first node that is up; it follows redirections.
+   * Runs redis-cli on the first node that is up; it follows redirections.
    * @param {...(string | number)} args
    */
   cli(...args) {
@@ -62,7 +62,7 @@ export class ClusterView {
   }
 
   /**
-   * slots returns who serves which slots, as a node sees it: the first that is up, unless told otherwise.
+   * Returns who serves which slots, as a node sees it: the first that is up, unless told otherwise.
    * @param {E} [witness]
    * @returns {Promise<SlotRange<E>[]>}
    */
@@ -89,7 +89,7 @@ export class ClusterView {
   }
 
   /**
-   * nodeFor returns the master that serves a slot.
+   * Returns the master that serves a slot.
    * @param {number} slot
    */
   async nodeFor(slot) {
@@ -97,21 +97,21 @@ export class ClusterView {
   }
 
   /**
-   * replicasFor returns the replicas of the master that serves a slot.
+   * Returns the replicas of the master that serves a slot.
    * @param {number} slot
    */
   async replicasFor(slot) {
     return (await this.#rangeOf(slot)).replicas
   }
 
-  /** masters returns the nodes that serve slots. */
+  /** Returns the nodes that serve slots. */
   async masters() {
     return [...new Set((await this.slots()).map(({ master }) => master))]
   }
 
   /**
-   * settled resolves when all nodes that are up say that the cluster is, all give every slot to the same master that
-   * is up, and every replica follows its master.
+   * Resolves when all nodes that are up say that the cluster is, all give every slot to the same master that is up, and
+   * every replica follows its master.
    */
   async settled() {
     await until('the cluster is settled', async () => {
@@ -121,7 +121,7 @@ export class ClusterView {
   }
 
   /**
-   * #account returns the slots as a node sees them, in a form that compares; undefined when something is amiss.
+   * Returns the slots as a node sees them, in a form that compares; undefined when something is amiss.
    * @param {E} node
    */
   async #account(node) {
@@ -148,13 +148,13 @@ const portsOf = (nodes) =>
     .sort()
 
 /**
- * Cluster is a Redis Cluster that this process has started. Its nodes can be killed, paused and restarted one by one.
+ * A Redis Cluster that this process has started. Its nodes can be killed, paused and restarted one by one.
  * @extends {ClusterView<RedisServer>}
  */
 export class Cluster extends ClusterView {
   /**
-   * beginMove opens a slot for its move to another master and leaves it so: the source answers ASK for keys that it
-   * lacks, and both answer TRYAGAIN for several keys of which some are elsewhere.
+   * Opens a slot for its move to another master and leaves it so: the source answers ASK for keys that it lacks, and
+   * both answer TRYAGAIN for several keys of which some are elsewhere.
    * @param {number} slot
    * @param {RedisServer} to
    */
@@ -167,7 +167,7 @@ export class Cluster extends ClusterView {
   }
 
   /**
-   * moveSlot moves a slot and its keys to another master and resolves when all nodes know.
+   * Moves a slot and its keys to another master and resolves when all nodes know.
    * @param {number} slot
    * @param {RedisServer} to
    */
@@ -178,7 +178,7 @@ export class Cluster extends ClusterView {
   }
 
   /**
-   * failover makes a replica the master of a slot while all are well, and resolves with it when all nodes know.
+   * Makes a replica the master of a slot while all are well, and resolves with it when all nodes know.
    * @param {number} slot
    */
   async failover(slot) {
@@ -196,7 +196,7 @@ export class Cluster extends ClusterView {
     return replica
   }
 
-  /** stop ends all nodes and removes their temporary folders. */
+  /** Ends all nodes and removes their temporary folders. */
   async stop() {
     await Promise.all(this.nodes.map((node) => node.stop()))
   }
@@ -206,7 +206,7 @@ export class Cluster extends ClusterView {
   }
 }
 
-/** SlotMove is a slot on its way from one master to another. */
+/** A slot on its way from one master to another. */
 export class SlotMove {
   #cluster
 
@@ -219,7 +219,7 @@ export class SlotMove {
   }
 
   /**
-   * moveKeys moves some keys of the slot.
+   * Moves some keys of the slot.
    * @param {...string} keys
    */
   async moveKeys(...keys) {
@@ -227,20 +227,20 @@ export class SlotMove {
     await this.from.call('MIGRATE', this.to.host, this.to.port, '', 0, PATIENT_MS, 'KEYS', ...keys)
   }
 
-  /** moveAllKeys moves the keys that are still at the source. */
+  /** Moves the keys that are still at the source. */
   async moveAllKeys() {
     const keys = await this.from.call('CLUSTER', 'GETKEYSINSLOT', this.slot, 1_000_000)
     await this.moveKeys(.../** @type {string[]} */ (keys))
   }
 
-  /** finish gives the slot to its new master and resolves when all nodes know. */
+  /** Gives the slot to its new master and resolves when all nodes know. */
   async finish() {
     const id = await idOf(this.to)
     for (const node of [this.to, this.from]) await node.call('CLUSTER', 'SETSLOT', this.slot, 'NODE', id)
     await this.#cluster.settled()
   }
 
-  /** abort closes the slot again where it was. Keys that have moved are lost to clients, as they would be in earnest. */
+  /** Closes the slot again where it was. Keys that have moved are lost to clients, as they would be in earnest. */
   async abort() {
     for (const node of [this.to, this.from]) await node.call('CLUSTER', 'SETSLOT', this.slot, 'STABLE')
   }
@@ -250,7 +250,7 @@ export class SlotMove {
 const idOf = async (node) => String(await node.call('CLUSTER', 'MYID'))
 
 /**
- * startCluster starts a Redis Cluster and resolves when all nodes agree that it is up and replicas follow.
+ * Starts a Redis Cluster and resolves when all nodes agree that it is up and replicas follow.
  * @param {ClusterOptions} [options]
  * @returns {Promise<Cluster>}
  */

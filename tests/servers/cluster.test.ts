@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => cluster.stop())
 
-/** anotherMaster returns a master that does not serve the slot. */
+/** Returns a master that does not serve the slot. */
 async function anotherMaster(slot: number): Promise<RedisServer> {
   const owner = await cluster.nodeFor(slot)
   return (await cluster.masters()).find((each) => each !== owner)!

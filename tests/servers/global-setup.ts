@@ -18,7 +18,7 @@ declare module 'vitest' {
   }
 }
 
-/** SharedServers is what the test run tells about each of its shared servers. */
+/** What the test run tells about each of its shared servers. */
 export interface SharedServers {
   redis: RedisAddress
   cluster: RedisAddress[]
@@ -108,8 +108,8 @@ const ofProcess = globalThis as typeof globalThis & {
 }
 
 /**
- * setup runs once for each project, in the process that runs the test files in others. A shared server starts when the first file
- * asks for it, so that a run which needs none waits for none; all stop when the last project is done.
+ * Runs once for each project, in the process that runs the test files in others. A shared server starts when the first
+ * file asks for it, so that a run which needs none waits for none; all stop when the last project is done.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   ofProcess.sharedServers ??= { host: openHost(), projects: 0 }

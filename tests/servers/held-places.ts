@@ -11,7 +11,7 @@ const SPELLED =
 const COUNT_BYTES = 4
 const RECORD_BYTES = 16
 
-/** heldPlaces are the places in the Redis of the test run whose keys fit a pattern. */
+/** The places in the Redis of the test run whose keys fit a pattern. */
 export async function heldPlaces(pattern: string): Promise<readonly HeldPlace[]> {
   const redis = await (await sharedRedis()).connect()
   try {

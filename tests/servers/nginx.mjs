@@ -7,7 +7,7 @@ import { makeTemporaryDir } from './reaper.mjs'
 import { ServerProcess } from './server-process.mjs'
 import { until } from './until.mjs'
 
-/** NginxServer is an nginx of one process that this process has started, and that ends with it. */
+/** An nginx of one process that this process has started, and that ends with it. */
 export class NginxServer {
   #dir
   #process
@@ -24,18 +24,18 @@ export class NginxServer {
     return this.#process.isRunning
   }
 
-  /** log returns what it has printed. */
+  /** Returns what it has printed. */
   log() {
     return this.#process.log()
   }
 
-  /** ready resolves when it takes connections, and rejects with its log when it ends instead. */
+  /** Resolves when it takes connections, and rejects with its log when it ends instead. */
   async ready() {
     await until(`nginx listens at ${this.url}`, async () => !this.isRunning || (await isOpen(this.port)))
     if (!this.isRunning) throw new Error(`nginx ended: ${this.log().trim()}`)
   }
 
-  /** stop ends it for good and removes its folder. */
+  /** Ends it for good and removes its folder. */
   async stop() {
     await this.#process.kill()
     rmSync(this.#dir, { recursive: true, force: true })
@@ -47,7 +47,7 @@ export class NginxServer {
 }
 
 /**
- * isOpen says whether a port takes connections.
+ * Says whether a port takes connections.
  * @param {number} port
  * @returns {Promise<boolean>}
  */
@@ -60,7 +60,7 @@ function isOpen(port) {
 }
 
 /**
- * configOf writes the configuration of an nginx without a master process, so that to kill one process ends all of it.
+ * Writes the configuration of an nginx without a master process, so that to kill one process ends all of it.
  * @param {{ dir: string, port: number, server: string, http: string }} settings
  * @returns {string}
  */
@@ -93,7 +93,7 @@ export function startNginxProxy(upstreamPort, directives = '') {
 }
 
 /**
- * startNginx starts nginx on a free port. `server` is the inside of its server block, `http` what stands before that.
+ * Starts nginx on a free port. `server` is the inside of its server block, `http` what stands before that.
  * @param {{ server: string, http?: string }} settings
  * @returns {Promise<NginxServer>}
  */

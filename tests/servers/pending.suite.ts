@@ -3,8 +3,8 @@ import type { RespConnection } from './resp.mjs'
 const ROUND_TRIPS = 50
 
 /**
- * isPending tells whether a promise is still open after a healthy server has answered many times over. A busy machine slows
- * that down as well, which no number of milliseconds would be.
+ * Tells whether a promise is still open after a healthy server has answered many times over. A busy machine slows that
+ * down as well, which no number of milliseconds would be.
  */
 export async function isPending(promise: Promise<unknown>, healthy: RespConnection): Promise<boolean> {
   let isSettled = false

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 const main = fileURLToPath(new URL('../../server/src/quotas/database/pglite-main.js', import.meta.url))
 
 /**
- * makePglite makes an empty database below a directory, as the service does when it is first started.
+ * Makes an empty database below a directory, as the service does when it is first started.
  * @param {string} dir
  */
 export async function makePglite(dir) {

@@ -12,8 +12,8 @@ const busOffset = 10_000
 const given = new Set()
 
 /**
- * freePort returns a loopback port that nothing listens on, nor on the bus port that belongs to it. It never returns
- * the same one twice; another process may still be faster, and then the caller has to ask again.
+ * Returns a loopback port that nothing listens on, nor on the bus port that belongs to it. It never returns the same
+ * one twice; another process may still be faster, and then the caller has to ask again.
  * @returns {Promise<number>}
  */
 export async function freePort() {

@@ -22,7 +22,7 @@ const superuser = 'sluice'
  * @property {string} password of the superuser
  */
 
-/** PostgresEndpoint is a way to talk to a PostgreSQL that somebody else may have started. */
+/** A way to talk to a PostgreSQL that somebody else may have started. */
 export class PostgresEndpoint {
   /** @param {PostgresAddress} address */
   constructor(address) {
@@ -31,7 +31,7 @@ export class PostgresEndpoint {
   }
 
   /**
-   * url is what a user would write into DATABASE_URL.
+   * What a user would write into DATABASE_URL.
    * @param {string} [database]
    */
   url(database = 'postgres') {
@@ -39,7 +39,7 @@ export class PostgresEndpoint {
   }
 
   /**
-   * run runs SQL as the superuser, on a connection of its own, and returns the rows.
+   * Runs SQL as the superuser, on a connection of its own, and returns the rows.
    * @param {string} sql
    * @param {{ database?: string, values?: unknown[] }} [options]
    * @returns {Promise<Record<string, unknown>[]>}
@@ -55,7 +55,7 @@ export class PostgresEndpoint {
     }
   }
 
-  /** createDatabase makes an empty database with a name of its own, and returns the name. */
+  /** Makes an empty database with a name of its own, and returns the name. */
   async createDatabase() {
     const name = `test_${randomBytes(6).toString('hex')}`
     await this.run(`CREATE DATABASE ${name}`)
@@ -63,7 +63,7 @@ export class PostgresEndpoint {
   }
 }
 
-/** PostgresServer is a PostgreSQL that this process has started, and that ends with it. */
+/** A PostgreSQL that this process has started, and that ends with it. */
 export class PostgresServer extends PostgresEndpoint {
   #dir
   #process
@@ -100,18 +100,18 @@ export class PostgresServer extends PostgresEndpoint {
     return this.#process.log()
   }
 
-  /** ready resolves when it answers, and rejects with its log when it ends instead. */
+  /** Resolves when it answers, and rejects with its log when it ends instead. */
   async ready() {
     await until(`PostgreSQL answers on port ${this.port}`, async () => !this.isRunning || (await this.run('SELECT 1')))
     if (!this.isRunning) throw new Error(`PostgreSQL ended on port ${this.port}: ${this.log().trim()}`)
   }
 
-  /** kill ends it with SIGKILL; restart() brings it back. Its backends end when they notice. */
+  /** Ends it with SIGKILL; restart() brings it back. Its backends end when they notice. */
   kill() {
     return this.#process.kill()
   }
 
-  /** pause stops the process that accepts connections: nobody gets a new one. */
+  /** Stops the process that accepts connections: nobody gets a new one. */
   pause() {
     return this.#process.pause()
   }
@@ -120,7 +120,7 @@ export class PostgresServer extends PostgresEndpoint {
     this.#process.resume()
   }
 
-  /** restart starts it again on the same port, with its data. */
+  /** Starts it again on the same port, with its data. */
   async restart() {
     await this.#process.end('SIGINT')
     await until(
@@ -134,7 +134,7 @@ export class PostgresServer extends PostgresEndpoint {
     )
   }
 
-  /** stop ends it for good and removes its temporary folder. */
+  /** Ends it for good and removes its temporary folder. */
   async stop() {
     await this.#process.end('SIGQUIT')
     rmSync(this.#dir, { recursive: true, force: true })
@@ -168,7 +168,7 @@ function unprivileged() {
 }
 
 /**
- * fillData puts an empty database into a folder: a copy of the first of the test run, since initdb takes twenty times as long.
+ * Puts an empty database into a folder: a copy of the first of the test run, since initdb takes twenty times as long.
  * Two that are the first at the same time each make one, and one of them is kept.
  * @param {string} dir
  * @param {{ uid: number, gid: number } | undefined} user
@@ -183,7 +183,7 @@ async function fillData(dir, user) {
 }
 
 /**
- * initialize makes an empty database.
+ * Makes an empty database.
  * @param {string} data
  * @param {{ uid: number, gid: number } | undefined} user
  */
@@ -195,7 +195,7 @@ async function initialize(data, user) {
 }
 
 /**
- * startPostgres starts a PostgreSQL on a free loopback port, in a temporary folder, and resolves when it answers.
+ * Starts a PostgreSQL on a free loopback port, in a temporary folder, and resolves when it answers.
  * @returns {Promise<PostgresServer>}
  */
 export async function startPostgres() {

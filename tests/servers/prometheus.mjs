@@ -22,7 +22,7 @@ const execute = promisify(execFile)
  */
 
 /**
- * promtool runs promtool and returns what it prints; it rejects, with the same, when promtool finds something wrong.
+ * Runs promtool and returns what it prints; it rejects, with the same, when promtool finds something wrong.
  * @param {...string} args
  * @returns {Promise<string>}
  */
@@ -31,7 +31,7 @@ export async function promtool(...args) {
   return stdout + stderr
 }
 
-/** PrometheusServer is a Prometheus that this process has started, and that ends with it. */
+/** A Prometheus that this process has started, and that ends with it. */
 export class PrometheusServer {
   #dir
   #process
@@ -56,12 +56,12 @@ export class PrometheusServer {
     return this.#process.isRunning
   }
 
-  /** log returns what it has printed. */
+  /** Returns what it has printed. */
   log() {
     return this.#process.log()
   }
 
-  /** ready resolves when it answers queries, and rejects with its log when it ends instead. */
+  /** Resolves when it answers queries, and rejects with its log when it ends instead. */
   async ready() {
     const answers = async () => (await fetch(`${this.url}/-/ready`)).ok
     await until(`Prometheus answers at ${this.url}`, async () => !this.isRunning || (await answers()))
@@ -69,7 +69,7 @@ export class PrometheusServer {
   }
 
   /**
-   * query evaluates an expression that is a vector, now or at another time (in seconds). A wrong one rejects.
+   * Evaluates an expression that is a vector, now or at another time (in seconds). A wrong one rejects.
    * @param {string} expression
    * @param {number} [at]
    * @returns {Promise<Sample[]>}
@@ -82,7 +82,7 @@ export class PrometheusServer {
   }
 
   /**
-   * value returns the only value of an expression, and undefined when there is none.
+   * Returns the only value of an expression, and undefined when there is none.
    * @param {string} expression
    * @returns {Promise<number | undefined>}
    */
@@ -93,7 +93,7 @@ export class PrometheusServer {
   }
 
   /**
-   * series returns all that was ever scraped or recorded, as labels.
+   * Returns all that was ever scraped or recorded, as labels.
    * @returns {Promise<Record<string, string>[]>}
    */
   series() {
@@ -101,7 +101,7 @@ export class PrometheusServer {
   }
 
   /**
-   * rules returns how the last evaluation of each rule went.
+   * Returns how the last evaluation of each rule went.
    * @returns {Promise<RuleState[]>}
    */
   async rules() {
@@ -123,7 +123,7 @@ export class PrometheusServer {
     return answer.data
   }
 
-  /** stop ends it for good and removes its data. */
+  /** Ends it for good and removes its data. */
   async stop() {
     await this.#process.kill()
     rmSync(this.#dir, { recursive: true, force: true })
@@ -138,8 +138,8 @@ export class PrometheusServer {
 const toNumber = (text) => Number(text.replace('Inf', 'Infinity'))
 
 /**
- * startPrometheus starts a Prometheus on a free loopback port, with its data in a temporary folder, and resolves when it
- * answers. `config` is the text of prometheus.yml.
+ * Starts a Prometheus on a free loopback port, with its data in a temporary folder, and resolves when it answers.
+ * `config` is the text of prometheus.yml.
  * @param {{ config: string }} options
  * @returns {Promise<PrometheusServer>}
  */

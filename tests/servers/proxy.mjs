@@ -8,10 +8,7 @@ import { until } from './until.mjs'
 
 /** @typedef {(chunk: Buffer) => Buffer | string | undefined} Rewrite returns what to forward; undefined forwards nothing */
 
-/**
- * FaultProxy stands between a client and a server on loopback, and fails as networks do. Faults add up; heal() ends
- * them all.
- */
+/** Stands between a client and a server on loopback, and fails as networks do. Faults add up; heal() ends them all. */
 export class FaultProxy {
   #targetPort
   #server
@@ -37,12 +34,12 @@ export class FaultProxy {
     return `redis://${this.host}:${this.port}`
   }
 
-  /** connections is the number of connections that are open through the proxy. */
+  /** The number of connections that are open through the proxy. */
   get connections() {
     return this.#links.size
   }
 
-  /** listen takes connections again after refuse(). */
+  /** Takes connections again after refuse(). */
   async listen() {
     if (this.#server.listening) return
     this.#server.listen({ host: this.host, port: this.port, exclusive: true })
@@ -62,13 +59,13 @@ export class FaultProxy {
     client.once('close', () => this.#links.delete(link))
   }
 
-  /** blackhole forwards nothing any more, in old connections and new ones. heal() delivers what was held back. */
+  /** Forwards nothing any more, in old connections and new ones. heal() delivers what was held back. */
   blackhole() {
     this.#holding = true
     for (const link of this.#links) link.hold()
   }
 
-  /** refuse refuses new connections; open ones stay. */
+  /** Refuses new connections; open ones stay. */
   async refuse() {
     if (!this.#server.listening) return
     this.#server.close()
@@ -76,28 +73,28 @@ export class FaultProxy {
   }
 
   /**
-   * delay forwards each reply that much later.
+   * Forwards each reply that much later.
    * @param {number} ms
    */
   delay(ms) {
     this.#delayMs = ms
   }
 
-  /** cut breaks all open connections with a reset; new ones are welcome. */
+  /** Breaks all open connections with a reset; new ones are welcome. */
   async cut() {
     const links = [...this.#links]
     await Promise.all(links.map((link) => link.cut()))
   }
 
   /**
-   * rewrite has every chunk of requests or replies pass through a function on its way.
+   * Has every chunk of requests or replies pass through a function on its way.
    * @param {{ requests?: Rewrite, replies?: Rewrite }} rewrites
    */
   rewrite(rewrites) {
     this.#rewrites = rewrites
   }
 
-  /** heal ends all faults. Connections that are still open live on. */
+  /** Ends all faults. Connections that are still open live on. */
   async heal() {
     this.#holding = false
     this.#delayMs = 0
@@ -106,7 +103,7 @@ export class FaultProxy {
     await this.listen()
   }
 
-  /** stop closes everything. */
+  /** Closes everything. */
   async stop() {
     this.#server.close()
     await this.cut()
@@ -136,7 +133,7 @@ async function refuses(port) {
   }
 }
 
-/** Link is one connection through the proxy: two sockets and what is under way between them. */
+/** One connection through the proxy: two sockets and what is under way between them. */
 class Link {
   #client
   #target
@@ -199,7 +196,7 @@ class Link {
 }
 
 /**
- * startProxy listens on a free loopback port and forwards to another one.
+ * Listens on a free loopback port and forwards to another one.
  * @param {number} targetPort
  * @returns {Promise<FaultProxy>}
  */

@@ -37,7 +37,7 @@ function theReaper() {
 let count = 0
 
 /**
- * makeTemporaryDir makes a folder that is gone soon after this process has ended.
+ * Makes a folder that is gone soon after this process has ended.
  * @param {string} name
  * @returns {string}
  */
@@ -49,7 +49,7 @@ export function makeTemporaryDir(name) {
 }
 
 /**
- * reapAtExit has a child killed if it outlives this process.
+ * Has a child killed if it outlives this process.
  * @param {import('node:child_process').ChildProcess} child
  */
 export function reapAtExit(child) {

@@ -32,7 +32,7 @@ const execute = promisify(execFile)
  * @property {string} [certificateDir]
  */
 
-/** RedisEndpoint is a way to talk to a Redis that somebody else may have started. */
+/** A way to talk to a Redis that somebody else may have started. */
 export class RedisEndpoint {
   /** @param {RedisAddress} address */
   constructor(address) {
@@ -44,7 +44,7 @@ export class RedisEndpoint {
     this.socketPath = address.socketPath
   }
 
-  /** url is what a user would write into REDIS_URL. */
+  /** What a user would write into REDIS_URL. */
   get url() {
     const credentials = this.password === undefined ? '' : `:${encodeURIComponent(this.password)}@`
     return `${this.tls === undefined ? 'redis' : 'rediss'}://${credentials}${this.host}:${this.port}`
@@ -56,7 +56,7 @@ export class RedisEndpoint {
   }
 
   /**
-   * connect opens a connection of the default user, or of another.
+   * Opens a connection of the default user, or of another.
    * @param {{ username?: string, password?: string }} [user]
    */
   connect(user = {}) {
@@ -65,7 +65,7 @@ export class RedisEndpoint {
   }
 
   /**
-   * call sends one command on a connection of its own and returns the reply; an error of Redis rejects.
+   * Sends one command on a connection of its own and returns the reply; an error of Redis rejects.
    * @param {...(string | number | Buffer)} args
    */
   async call(...args) {
@@ -78,7 +78,7 @@ export class RedisEndpoint {
   }
 
   /**
-   * field returns one field of INFO, CLUSTER INFO and their like: `field('role', 'INFO', 'replication')`.
+   * Returns one field of INFO, CLUSTER INFO and their like: `field('role', 'INFO', 'replication')`.
    * @param {string} name
    * @param {...string} command
    */
@@ -87,7 +87,7 @@ export class RedisEndpoint {
   }
 
   /**
-   * cli runs redis-cli and returns what it prints, without the last line break; an error of Redis rejects.
+   * Runs redis-cli and returns what it prints, without the last line break; an error of Redis rejects.
    * @param {...(string | number)} args
    * @returns {Promise<string>}
    */
@@ -111,7 +111,7 @@ const tlsFlags = (dir) =>
     each.startsWith('--') ? each : join(dir, each),
   )
 
-/** RedisServer is a Redis that this process has started, and that ends with it. */
+/** A Redis that this process has started, and that ends with it. */
 export class RedisServer extends RedisEndpoint {
   #dir
   #args
@@ -144,19 +144,19 @@ export class RedisServer extends RedisEndpoint {
   }
 
   /**
-   * isUp tells whether it runs and is not paused.
+   * Tells whether it runs and is not paused.
    * @override
    */
   get isUp() {
     return this.#process.isUp
   }
 
-  /** log returns what it has printed since it was last started. */
+  /** Returns what it has printed since it was last started. */
   log() {
     return this.#process.log()
   }
 
-  /** ready resolves when this very process answers, and rejects with its log when it ends instead. */
+  /** Resolves when this very process answers, and rejects with its log when it ends instead. */
   async ready() {
     await until(`Redis answers on port ${this.port}`, async () => (await this.#answers()) || !this.isRunning)
     if (!this.isRunning) throw new Error(`Redis ended on port ${this.port}: ${this.log().trim()}`)
@@ -168,29 +168,29 @@ export class RedisServer extends RedisEndpoint {
     return (await this.call('PING')) === 'PONG' && (await this.field('process_id', 'INFO', 'server')) === `${this.pid}`
   }
 
-  /** kill ends it with SIGKILL; restart() brings it back. */
+  /** Ends it with SIGKILL; restart() brings it back. */
   kill() {
     return this.#process.kill()
   }
 
-  /** pause stops it with SIGSTOP: connections open, since the system accepts them, but nothing answers. */
+  /** Stops it with SIGSTOP: connections open, since the system accepts them, but nothing answers. */
   pause() {
     return this.#process.pause()
   }
 
-  /** resume ends a pause with SIGCONT; what was sent meanwhile is answered. */
+  /** Ends a pause with SIGCONT; what was sent meanwhile is answered. */
   resume() {
     this.#process.resume()
   }
 
-  /** restart starts it again on the same port, after an orderly end if it runs. Data stays only if args persist it. */
+  /** Starts it again on the same port, after an orderly end if it runs. Data stays only if args persist it. */
   async restart() {
     await this.#process.terminate()
     this.#process = this.#launch()
     await this.ready()
   }
 
-  /** stop ends it for good and removes its temporary folder. */
+  /** Ends it for good and removes its temporary folder. */
   async stop() {
     await this.kill()
     if (this.#ownsDir) rmSync(this.#dir, { recursive: true, force: true })
@@ -202,7 +202,7 @@ export class RedisServer extends RedisEndpoint {
 }
 
 /**
- * startRedis starts a Redis on a free loopback port, without persistence, and resolves when it answers.
+ * Starts a Redis on a free loopback port, without persistence, and resolves when it answers.
  * @param {RedisOptions} [options]
  * @returns {Promise<RedisServer>}
  */
@@ -257,8 +257,8 @@ const commonSettings = (dir) => ['bind 127.0.0.1', 'protected-mode yes', `dir ${
 const dataSettings = ['save ""', 'appendonly no', 'repl-diskless-sync-delay 0', 'repl-ping-replica-period 1']
 
 /**
- * launchRedis starts redis-server with the settings that `prepare` gives for a port, and with another port when
- * somebody else was faster to take that one.
+ * Starts redis-server with the settings that `prepare` gives for a port, and with another port when somebody else was
+ * faster to take that one.
  * @param {object} plan
  * @param {(port: number, dir: string) => Promise<{ address: RedisAddress, settings: string[] }>} plan.prepare
  * @param {string[]} [plan.args]

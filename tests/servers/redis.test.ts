@@ -5,7 +5,7 @@ import { isPending } from './pending.suite.ts'
 import { type RedisOptions, type RedisServer, startRedis } from './redis.mjs'
 import { connectResp } from './resp.mjs'
 
-/** start starts a server that ends with the running test. */
+/** Starts a server that ends with the running test. */
 async function start(options: RedisOptions = {}): Promise<RedisServer> {
   const server = await startRedis(options)
   onTestFinished(() => server.stop())

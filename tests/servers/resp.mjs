@@ -14,12 +14,12 @@ import { connect as connectTls } from 'node:tls'
  * @property {string} [password]
  */
 
-/** RespError is an error that Redis answered; the message is its text, such as `ASK 7 127.0.0.1:7001`. */
+/** An error that Redis answered; the message is its text, such as `ASK 7 127.0.0.1:7001`. */
 export class RespError extends Error {}
 
 /**
- * connectResp opens a connection, with TLS and AUTH as the address asks for. This is a client for tests: it shows
- * what Redis really says, follows nothing and repeats nothing.
+ * Opens a connection, with TLS and AUTH as the address asks for. This is a client for tests: it shows what Redis really
+ * says, follows nothing and repeats nothing.
  * @param {RespAddress} address
  */
 export async function connectResp({ port, socketPath, tls, username, password }) {
@@ -32,7 +32,7 @@ export async function connectResp({ port, socketPath, tls, username, password })
   return connection
 }
 
-/** RespConnection sends commands and resolves with their replies, in order. */
+/** Sends commands and resolves with their replies, in order. */
 export class RespConnection {
   #socket
   #received = Buffer.alloc(0)
@@ -54,7 +54,7 @@ export class RespConnection {
   }
 
   /**
-   * send rejects with a RespError when Redis answers with an error, and with another error when the connection ends.
+   * Rejects with a RespError when Redis answers with an error, and with another error when the connection ends.
    * @param {...(string | number | Buffer)} args
    * @returns {Promise<Reply>}
    */
@@ -90,7 +90,7 @@ export class RespConnection {
 }
 
 /**
- * encodeCommand spells a command as Redis reads it.
+ * Spells a command as Redis reads it.
  * @param {(string | number | Buffer)[]} args
  */
 export function encodeCommand(args) {
@@ -100,7 +100,7 @@ export function encodeCommand(args) {
 }
 
 /**
- * parseReply reads one reply at an offset; undefined when it is not there in full yet.
+ * Reads one reply at an offset; undefined when it is not there in full yet.
  * @param {Buffer} bytes
  * @param {number} at
  * @returns {{ reply: Reply, end: number } | undefined}

@@ -17,7 +17,7 @@ import { until } from './until.mjs'
  */
 
 /**
- * SentinelView talks to Sentinels, and to the servers that they watch.
+ * Talks to Sentinels, and to the servers that they watch.
  * @template {RedisEndpoint} [E=RedisEndpoint]
  */
 export class SentinelView {
@@ -30,12 +30,12 @@ export class SentinelView {
     this.nodes = nodes
   }
 
-  /** addresses is what a client library takes as the list of Sentinels. */
+  /** What a client library takes as the list of Sentinels. */
   get addresses() {
     return this.sentinels.map(({ host, port }) => ({ host, port }))
   }
 
-  /** master returns the server that all Sentinels that are up name as master; undefined while they disagree. */
+  /** Returns the server that all Sentinels that are up name as master; undefined while they disagree. */
   async master() {
     const up = this.sentinels.filter(({ isUp }) => isUp)
     const ports = await Promise.all(up.map((sentinel) => this.#masterPort(sentinel)))
@@ -62,8 +62,8 @@ export class SentinelView {
   }
 
   /**
-   * agreed resolves with the master when all Sentinels that are up name the same server, it is a master, and every
-   * replica that is up follows it. With `not`, it waits for a master other than that one.
+   * Resolves with the master when all Sentinels that are up name the same server, it is a master, and every replica
+   * that is up follows it. With `not`, it waits for a master other than that one.
    * @param {{ not?: E }} [condition]
    * @returns {Promise<E>}
    */
@@ -97,7 +97,7 @@ function toRecord(reply) {
 }
 
 /**
- * SentinelSystem is a master with replicas and Sentinels that this process has started.
+ * A master with replicas and Sentinels that this process has started.
  * @extends {SentinelView<RedisServer>}
  */
 export class SentinelSystem extends SentinelView {
@@ -122,7 +122,7 @@ export class SentinelSystem extends SentinelView {
     await Promise.all(this.sentinels.filter(({ isUp }) => isUp).map((sentinel) => setPeriods(sentinel, ms)))
   }
 
-  /** failover makes a replica the master while all are well, and resolves with it once everybody agrees. */
+  /** Makes a replica the master while all are well, and resolves with it once everybody agrees. */
   async failover() {
     const before = await this.agreed()
     let askAt = 0
@@ -137,7 +137,7 @@ export class SentinelSystem extends SentinelView {
     return this.agreed({ not: before })
   }
 
-  /** stop ends all of it and removes its temporary folders. */
+  /** Ends all of it and removes its temporary folders. */
   async stop() {
     await Promise.all([...this.sentinels, ...this.nodes].map((server) => server.stop()))
   }
@@ -157,7 +157,7 @@ const ifNotYet = (/** @type {unknown} */ error) => {
 }
 
 /**
- * startSentinel starts a master, its replicas and their Sentinels, and resolves when all agree.
+ * Starts a master, its replicas and their Sentinels, and resolves when all agree.
  * @param {SentinelOptions} [options]
  * @returns {Promise<SentinelSystem>}
  */
@@ -187,7 +187,7 @@ export async function startSentinel({
 }
 
 /**
- * startReplica tells a server whom to follow as Sentinels do, so that a restart finds what the last of them told it.
+ * Tells a server whom to follow as Sentinels do, so that a restart finds what the last of them told it.
  * @param {RedisServer} master
  */
 async function startReplica({ port, password }) {
@@ -206,10 +206,10 @@ function startOneSentinel(settings) {
 }
 
 /**
- * setPeriods has a Sentinel look around more often than every two to ten seconds: they find each other in 0.2 s instead
- * of 4 s. Redis 7 allows that to tests; older ones take their time. For a failover the periods have to be longer: a
- * Sentinel demotes a replica that calls itself master after four of them, and ignores one that told nothing for three,
- * while the Sentinel that leads the failover asks a replica only once a second.
+ * Has a Sentinel look around more often than every two to ten seconds: they find each other in 0.2 s instead of 4 s.
+ * Redis 7 allows that to tests; older ones take their time. For a failover the periods have to be longer: a Sentinel
+ * demotes a replica that calls itself master after four of them, and ignores one that told nothing for three, while the
+ * Sentinel that leads the failover asks a replica only once a second.
  * @param {RedisServer} sentinel
  * @param {number} ms
  */

@@ -9,7 +9,7 @@ import { until } from './until.mjs'
 
 const graceMs = 3000
 
-/** ServerProcess is one run of a server. It ends with this process at the latest. Its output goes to `log` in `dir`. */
+/** One run of a server. It ends with this process at the latest. Its output goes to `log` in `dir`. */
 export class ServerProcess {
   #child
   #logFile
@@ -33,22 +33,22 @@ export class ServerProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** isUp tells whether it runs and is not paused. */
+  /** Tells whether it runs and is not paused. */
   get isUp() {
     return this.isRunning && !this.#paused
   }
 
-  /** log returns all that it has printed. */
+  /** Returns all that it has printed. */
   log() {
     return readFileSync(this.#logFile, 'utf8')
   }
 
-  /** kill ends it at once and resolves when it has ended. */
+  /** Ends it at once and resolves when it has ended. */
   async kill() {
     await this.end('SIGKILL')
   }
 
-  /** terminate asks it to end, and kills it when it takes too long. */
+  /** Asks it to end, and kills it when it takes too long. */
   async terminate() {
     this.resume()
     const impatience = setTimeout(() => this.#child.kill('SIGKILL'), graceMs)
@@ -57,7 +57,7 @@ export class ServerProcess {
   }
 
   /**
-   * end sends a signal that ends it, and resolves when it has ended.
+   * Sends a signal that ends it, and resolves when it has ended.
    * @param {NodeJS.Signals} signal
    */
   async end(signal) {
@@ -68,14 +68,14 @@ export class ServerProcess {
     await ended
   }
 
-  /** pause stops it in its tracks: its connections stay, and nothing answers. It resolves when that is so. */
+  /** Stops it in its tracks: its connections stay, and nothing answers. It resolves when that is so. */
   async pause() {
     this.#child.kill('SIGSTOP')
     this.#paused = true
     await until(`process ${this.pid} is stopped`, () => stateOf(this.pid) === 'T')
   }
 
-  /** resume ends a pause. */
+  /** Ends a pause. */
   resume() {
     this.#child.kill('SIGCONT')
     this.#paused = false
@@ -83,7 +83,7 @@ export class ServerProcess {
 }
 
 /**
- * stateOf returns the state of a process as Linux tells it. Elsewhere a signal sent is taken for a signal received.
+ * Returns the state of a process as Linux tells it. Elsewhere a signal sent is taken for a signal received.
  * @param {number} pid
  */
 function stateOf(pid) {

@@ -16,33 +16,33 @@ async function ask<Kind extends keyof SharedServers>(kind: Kind): Promise<Shared
 
 const toEndpoint = (address: RedisAddress) => new RedisEndpoint(address)
 
-/** sharedRedis returns the Redis of the test run, and starts it if this is the first to ask. */
+/** Returns the Redis of the test run, and starts it if this is the first to ask. */
 export async function sharedRedis(): Promise<RedisEndpoint> {
   return toEndpoint(await ask('redis'))
 }
 
-/** sharedCluster returns the Redis Cluster of the test run: three masters, each with a replica. */
+/** Returns the Redis Cluster of the test run: three masters, each with a replica. */
 export async function sharedCluster(): Promise<ClusterView> {
   return new ClusterView((await ask('cluster')).map(toEndpoint))
 }
 
-/** sharedSentinel returns the Sentinels of the test run: three, with a master and a replica. */
+/** Returns the Sentinels of the test run: three, with a master and a replica. */
 export async function sharedSentinel(): Promise<SentinelView> {
   const { name, sentinels, nodes } = await ask('sentinel')
   return new SentinelView({ name, sentinels: sentinels.map(toEndpoint), nodes: nodes.map(toEndpoint) })
 }
 
-/** sharedPostgres returns the PostgreSQL of the test run. Make a database of your own in it: `createDatabase()`. */
+/** Returns the PostgreSQL of the test run. Make a database of your own in it: `createDatabase()`. */
 export async function sharedPostgres(): Promise<PostgresEndpoint> {
   return new PostgresEndpoint(await ask('postgres'))
 }
 
-/** sharedPglite returns a data directory with an empty PGlite database: to copy, not to open. */
+/** Returns a data directory with an empty PGlite database: to copy, not to open. */
 export function sharedPglite(): Promise<SharedServers['pglite']> {
   return ask('pglite')
 }
 
-/** sharedPackages returns the packages of this repository as they are published: to copy, not to change. */
+/** Returns the packages of this repository as they are published: to copy, not to change. */
 export function sharedPackages(): Promise<SharedServers['packages']> {
   return ask('packages')
 }

@@ -1,7 +1,7 @@
 // @ts-check
 
 /**
- * slotOf returns the slot of a key in Redis Cluster: CRC16 (XMODEM) of its hash tag, or of all of it, modulo 16384.
+ * Returns the slot of a key in Redis Cluster: CRC16 (XMODEM) of its hash tag, or of all of it, modulo 16384.
  * @param {string} key
  */
 export function slotOf(key) {
@@ -17,7 +17,7 @@ export function slotOf(key) {
 }
 
 /**
- * keyIn returns a key of a slot, another one for each number.
+ * Returns a key of a slot, another one for each number.
  * @param {number} slot
  * @param {number} [number]
  */

@@ -7,8 +7,8 @@ const longestPauseMs = 50
 const growth = 1.15
 
 /**
- * until resolves with the first truthy answer of `check`, asked again and again. A check that throws has not come true
- * yet. After withinMs it rejects, with the last error as its cause, even if a check never answers.
+ * Resolves with the first truthy answer of `check`, asked again and again. A check that throws has not come true yet.
+ * After withinMs it rejects, with the last error as its cause, even if a check never answers.
  * @template T
  * @param {string} what completes "waited N ms until …"
  * @param {() => T | Promise<T>} check
@@ -33,7 +33,7 @@ export async function until(what, check, withinMs = 180_000) {
 }
 
 /**
- * within resolves like a promise, or with undefined when that takes too long.
+ * Resolves like a promise, or with undefined when that takes too long.
  * @template T
  * @param {number} ms
  * @param {T | Promise<T>} promise

@@ -54,7 +54,7 @@ const ENTRIES = [
   ],
 ]
 
-/** callOf is what a node sends for one hit. */
+/** What a node sends for one hit. */
 function callOf(options, names, permit) {
   const limit = compileLimit(options)
   const permits = options.algorithm === 'concurrency' ? Buffer.from(permit) : undefined

@@ -42,7 +42,7 @@ export class ControlPlane {
     this.#server = server
   }
 
-  /** start starts one on loopback. It ends with the test. */
+  /** Starts one on loopback. It ends with the test. */
   static async start({ port = 0, credentials }: ControlPlaneOptions = {}): Promise<ControlPlane> {
     const server = new Server({ 'grpc.max_receive_message_length': -1, 'grpc.max_send_message_length': -1 })
     const plane = new ControlPlane(server)
@@ -69,7 +69,7 @@ export class ControlPlane {
     return plane
   }
 
-  /** set puts rate limits into the place of those that a node has. */
+  /** Puts rate limits into the place of those that a node has. */
   set(nodeId: string, version: string, configs: readonly object[]): void {
     this.setResources(nodeId, version, configs.map(resourceOf))
   }
@@ -89,12 +89,12 @@ export class ControlPlane {
     return this.requests.filter(({ error_detail }) => error_detail)
   }
 
-  /** end ends all calls with a status. */
+  /** Ends all calls with a status. */
   end(code: number, details: string): void {
     for (const { stream } of this.#watches) stream.emit('error', { code, details })
   }
 
-  /** leave asks all clients to connect anew, as a server of a certain age does. */
+  /** Asks all clients to connect anew, as a server of a certain age does. */
   leave(): void {
     this.#server.drain(`127.0.0.1:${this.port}`, 1_000)
   }

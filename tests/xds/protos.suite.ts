@@ -31,7 +31,7 @@ export interface SeenRequest {
   readonly error_detail?: { readonly code?: number; readonly message?: string }
 }
 
-/** resourceOf packs rate limits. */
+/** Packs rate limits. */
 export const resourceOf = (config: object): object => ({ type_url: TYPE_URL, value: CONFIG.encode(config) })
 
 /** domainOf is rate limits of a domain: so many requests a minute for each user. */

@@ -50,14 +50,14 @@ beforeAll(async () => {
 
 const file = (name: string): string => join(certs, name)
 
-/** startTls starts a control plane that asks clients for a certificate. */
+/** Starts a control plane that asks clients for a certificate. */
 function startTls(): Promise<ControlPlane> {
   const [ca, cert, key] = ['ca.crt', 'server.crt', 'server.key'].map((name) => readFileSync(file(name)))
   const pair = { cert_chain: cert, private_key: key }
   return ControlPlane.start({ credentials: ServerCredentials.createSsl(ca, [pair], true) })
 }
 
-/** serve starts the service in this process, on free ports. It ends with the test. */
+/** Starts the service in this process, on free ports. It ends with the test. */
 async function serve(env: Record<string, string>): Promise<{ readonly service: Service; readonly logged: string[] }> {
   const logged: string[] = []
   const log = logTo(({ event, message }) => logged.push(`${event} ${message}`))
@@ -67,7 +67,7 @@ async function serve(env: Record<string, string>): Promise<{ readonly service: S
   return { service, logged }
 }
 
-/** call makes a call over gRPC. */
+/** Makes a call over gRPC. */
 function call(
   client: Client,
   path: string,
@@ -89,7 +89,7 @@ function call(
 const statusAt = async (address: string, path: string): Promise<number> =>
   (await fetch(`http://${address}${path}`)).status
 
-/** namedBy is the environment of a client of a control plane without TLS. */
+/** The environment of a client of a control plane without TLS. */
 const namedBy = ({ port }: ControlPlane, more: Record<string, string> = {}): Record<string, string> => ({
   CONFIG_TYPE: 'GRPC_XDS_SOTW',
   CONFIG_GRPC_XDS_SERVER_URL: `localhost:${port}`,

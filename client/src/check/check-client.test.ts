@@ -5,7 +5,7 @@ const ASKED = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: '
 const REQUEST = { ...ASKED, cost: 2 }
 const ALLOWED = { allowed: true, rule: 'per-user', verdicts: [] }
 
-/** answering makes a client whose service gives these answers, and what it was asked. */
+/** Makes a client whose service gives these answers, and what it was asked. */
 function answering(
   answers: readonly (readonly [status: number, body?: unknown])[],
   options: Partial<CheckClientOptions> = {},

@@ -2,7 +2,7 @@ import { RateLimitError } from '../errors.ts'
 import type { CheckDecision, CheckRequest, Permit, Renewed, Reservation } from './check-request.ts'
 import { type Holder, hold } from './hold.ts'
 
-/** CheckClientOptions say where the service is, and what is decided when it does not answer. */
+/** Where the service is, and what is decided when it does not answer. */
 export interface CheckClientOptions {
   /** Where the service listens, such as `http://localhost:8080`. */
   readonly url: string

@@ -15,7 +15,9 @@ afterEach(() => void vi.useRealTimers())
 
 type Answers = Record<string, (() => [status: number, body?: unknown] | Promise<never>)[]>
 
-/** holding makes a client whose service answers each path in this order, the last one again and again, and what it was asked. */
+/**
+ * Makes a client whose service answers each path in this order, the last one again and again, and what it was asked.
+ */
 function holding(answers: Answers, failed?: (error: unknown) => void) {
   const asked: string[] = []
   const client = createCheckClient({

@@ -43,13 +43,13 @@ const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
 /** Addresses and tokens that the admin port counts at the same time. */
 const THROTTLED_KEYS = 10_000
 
-/** storePorts are the parts of the admin API that are kept in the database. */
+/** The parts of the admin API that are kept in the database. */
 function storePorts({ stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
   const { store, tokens, audit, rules, apiKeys } = stores
   return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys, fleet }
 }
 
-/** openAdmin opens the door for operators. It answers until the very end: that is when they look. */
+/** Opens the door for operators. It answers until the very end: that is when they look. */
 export async function openAdmin(
   config: Config,
   log: Log,
@@ -104,7 +104,7 @@ export async function openAdmin(
     address: reachable(portOf(server), place),
     /** What other nodes are told. */
     knownAs,
-    /** flush sends the last counts, while there is somebody who knows them. */
+    /** Sends the last counts, while there is somebody who knows them. */
     flush: () => statsd?.stop(),
     close: () => {
       closeServer(server)
@@ -113,13 +113,13 @@ export async function openAdmin(
   }
 }
 
-/** knownAddress is where others may find a port: one on every address is found by the name of the machine. */
+/** Where others may find a port: one on every address is found by the name of the machine. */
 function knownAddress(port: number, host: string): string {
   const name = host === '0.0.0.0' || host === '::' ? hostname() : host
   return `${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/** openMetrics serves the metrics alone, where that is wanted. */
+/** Serves the metrics alone, where that is wanted. */
 async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | undefined): Promise<Server | undefined> {
   if (metrics === undefined || config.metrics.place === undefined) return undefined
   const { host, port, path } = config.metrics.place
@@ -134,7 +134,7 @@ function closeServer(server: Server): void {
   server.closeAllConnections()
 }
 
-/** nodeMetrics adds to what the processes tell what the node tells once. */
+/** Adds to what the processes tell what the node tells once. */
 function nodeMetrics(
   config: Config,
   rules: FollowedRules,

@@ -11,7 +11,7 @@ import { summary } from './plural.ts'
 import { compileOptionsOf } from './settings/compatibility.ts'
 import type { Config } from './settings/config.ts'
 
-/** FollowedRules are the rules of files and of other sources, kept up to date. */
+/** The rules of files and of other sources, kept up to date. */
 export interface FollowedRules {
   current(): RuleSet
   /** What is in force, as it was read. */
@@ -20,13 +20,13 @@ export interface FollowedRules {
   counts(): { readonly loads: number; readonly refusals: number }
   /** What became of the rules that were read. */
   state(): RulesState
-  /** fileChanges are the last changes of rule files that came into force, the newest first: up to 500, since the start. */
+  /** The last changes of rule files that came into force, the newest first: up to 500, since the start. */
   fileChanges(): readonly FileChange[]
-  /** sources are the figures of sources that may be away. */
+  /** The figures of sources that may be away. */
   sources(): readonly SourceFigures[]
-  /** watch tells of every set that comes into force from now on. */
+  /** Tells of every set that comes into force from now on. */
   watch(heard: () => void): void
-  /** reload reads the files at once, and logs what came of it. */
+  /** Reads the files at once, and logs what came of it. */
   reload(): Promise<void>
   stop(): void
 }
@@ -44,7 +44,7 @@ export interface RulesState {
   readonly isLastGood: boolean
 }
 
-/** FollowParts are what rules are followed with, beside files. */
+/** What rules are followed with, beside files. */
 export interface FollowParts {
   /** changed is told of every set that comes into force. */
   readonly changed?: ((origin: RuleOrigin) => void) | undefined
@@ -57,8 +57,8 @@ export interface FollowParts {
 }
 
 /**
- * followRules reads the rule files, and keeps an eye on them from then on. Rules that are wrong at the start are thrown;
- * later ones are logged, and leave the last good ones in force.
+ * Reads the rule files, and keeps an eye on them from then on. Rules that are wrong at the start are thrown; later ones
+ * are logged, and leave the last good ones in force.
  */
 export async function followRules(
   config: Pick<Config, 'rules' | 'mergeDomains' | 'compatibility'>,

@@ -8,13 +8,13 @@ import type { Config } from './settings/config.ts'
 import type { Undo } from './starting.ts'
 import type { NodeUsage } from './usage/open-usage.ts'
 
-/** NodeData is the database of a node, and what the node does with it beside decisions. */
+/** The database of a node, and what the node does with it beside decisions. */
 export interface NodeData {
   readonly quotas: NodeQuotas
   readonly usage: NodeUsage
 }
 
-/** openData opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
+/** Opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
 export async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData | undefined> {
   if (config.database === undefined) return undefined
   const { openNodeQuotas } = await import('./quotas/node-quotas.ts')
@@ -29,7 +29,7 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
   return data
 }
 
-/** deskParts are what the desk of a node with a database knows beside. */
+/** What the desk of a node with a database knows beside. */
 export function deskParts({
   quotas,
   usage,
@@ -51,13 +51,13 @@ export function deskParts({
   }
 }
 
-/** closeData writes what is still to be written, and ends. */
+/** Writes what is still to be written, and ends. */
 export async function closeData(data: NodeData | undefined): Promise<void> {
   await data?.usage.close()
   await data?.quotas.close()
 }
 
-/** liveQuotasOf makes the book of a process that follows an origin. */
+/** Makes the book of a process that follows an origin. */
 export function liveQuotasOf(
   config: Config,
   origin: QuotaOrigin | undefined,

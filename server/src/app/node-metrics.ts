@@ -22,7 +22,7 @@ export interface NodeState {
   readonly more?: readonly { report(into: ReportBuilder): void }[]
 }
 
-/** NodeMetrics is what a node tells once, however many processes it has: its rules, its workers, and what is running. */
+/** What a node tells once, however many processes it has: its rules, its workers, and what is running. */
 export class NodeMetrics {
   readonly #rules: FollowedRules
   readonly #state: NodeState
@@ -79,7 +79,7 @@ export class NodeMetrics {
     into.add('ratelimit_database_errors_total', '', figures.errors)
   }
 
-  /** #reportHotKeys has a series for each rule that has series of its own, from 0 on, and one for all others together. */
+  /** Has a series for each rule that has series of its own, from 0 on, and one for all others together. */
   #reportHotKeys(into: ReportBuilder): void {
     const series = new Map<string, { detected: number; exhausted: number }>()
     for (const { domain, rule } of this.#rulesOfTheirOwn()) {
@@ -98,7 +98,7 @@ export class NodeMetrics {
     }
   }
 
-  /** #reportLimits tells the limits of the rules that have series of their own. One without a limit has none to tell. */
+  /** Tells the limits of the rules that have series of their own. One without a limit has none to tell. */
   #reportLimits(into: ReportBuilder): void {
     for (const { domain, rule, tier = 'none' } of this.#rulesOfTheirOwn()) {
       if (rule.unlimited) continue
@@ -108,7 +108,7 @@ export class NodeMetrics {
     }
   }
 
-  /** #rulesOfTheirOwn are the rules that have series of their own. */
+  /** The rules that have series of their own. */
   *#rulesOfTheirOwn(): Generator<PlacedRule> {
     let left = this.#state.maxRules
     for (const placed of rulesOf(this.#rules.current())) {

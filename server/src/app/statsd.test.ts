@@ -10,7 +10,7 @@ import { StatsdExport } from './statsd.ts'
 
 const NEVER = { host: '127.0.0.1', isDog: false, intervalMs: 1_000_000, tags: {} }
 
-/** exportTo has an export of counts that a test changes, and what it logs. */
+/** Has an export of counts that a test changes, and what it logs. */
 function exportTo(config: { port: number; isDog?: boolean; tags?: Record<string, string> }) {
   const entries: LogEntry[] = []
   const counts = { a: 0 }
@@ -25,7 +25,7 @@ function exportTo(config: { port: number; isDog?: boolean; tags?: Record<string,
   return { statsd, counts, events: () => entries.map(({ event }) => event) }
 }
 
-/** listen takes what StatsD would, over TCP. */
+/** Takes what StatsD would, over TCP. */
 async function listen(port = 0) {
   const received: Promise<string>[] = []
   const server = createServer((socket) => void received.push(text(socket)))

@@ -10,8 +10,8 @@ export interface StatsdSources {
 }
 
 /**
- * StatsdExport sends what has grown to StatsD, again and again. While nobody is there, what has grown is dropped, and told
- * once: StatsD is for looking, and nothing waits for it.
+ * Sends what has grown to StatsD, again and again. While nobody is there, what has grown is dropped, and told once:
+ * StatsD is for looking, and nothing waits for it.
  */
 export class StatsdExport {
   readonly #config: StatsdConfig
@@ -27,7 +27,7 @@ export class StatsdExport {
     this.#timer = setInterval(() => void this.flush(), config.intervalMs).unref()
   }
 
-  /** flush sends what has grown since the last time. One at a time: who asks meanwhile waits for that one. */
+  /** Sends what has grown since the last time. One at a time: who asks meanwhile waits for that one. */
   flush(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined
@@ -35,7 +35,7 @@ export class StatsdExport {
     return this.#sending
   }
 
-  /** stop sends the rest. */
+  /** Sends the rest. */
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#sending

@@ -37,11 +37,11 @@ export interface Service {
   rules(): RuleSet
   /** The quotas in force; undefined where there is no origin of any. */
   readonly quotas: (() => QuotaBook) | undefined
-  /** reload reads the rule files at once, and logs what came of it. The file of the decision log is opened anew. */
+  /** Reads the rule files at once, and logs what came of it. The file of the decision log is opened anew. */
   reload(): Promise<void>
-  /** close says that it does not serve any more, answers what is under way, and ends. */
+  /** Says that it does not serve any more, answers what is under way, and ends. */
   close(): Promise<void>
-  /** kill ends what would not end with this process. */
+  /** Ends what would not end with this process. */
   kill(): void
   /** Resolves when health checks have said yes: with a database, when its records are in force, or time is over. */
   readonly ready: Promise<void>
@@ -63,7 +63,7 @@ export async function startService(
   return starting((undo) => start({ config, log, origin, signal }, undo))
 }
 
-/** placesOf says where each door listens. */
+/** Says where each door listens. */
 function placesOf({ host, httpPort, grpc, gateway }: Config): Readonly<Partial<Record<DoorName, Place>>> {
   if (gateway !== undefined) return { gateway: { host: gateway.host, port: gateway.port } }
   return {
@@ -72,7 +72,7 @@ function placesOf({ host, httpPort, grpc, gateway }: Config): Readonly<Partial<R
   }
 }
 
-/** listenAll opens every port of a service, and returns where its doors can be reached. */
+/** Opens every port of a service, and returns where its doors can be reached. */
 async function listenAll(
   config: Config,
   open: (door: DoorName, place: Place) => Promise<string>,
@@ -85,7 +85,7 @@ async function listenAll(
   return addresses
 }
 
-/** reload is what SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
+/** What SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
 async function reload(
   rules: FollowedRules,
   outlet: DecisionOutlet | undefined,
@@ -101,7 +101,7 @@ interface FollowedParts extends Pick<FollowParts, 'changed' | 'signal'> {
   readonly routes: RoutesSource | undefined
 }
 
-/** followAll follows the rules of files, and beside them those of the database. */
+/** Follows the rules of files, and beside them those of the database. */
 async function followAll(config: Config, log: Log, { node, routes, ...parts }: FollowedParts): Promise<FollowedRules> {
   const rules = await followRules(config, log, {
     ...parts,
@@ -112,20 +112,20 @@ async function followAll(config: Config, log: Log, { node, routes, ...parts }: F
   return rules
 }
 
-/** remoteSourcesOf loads what only rules from elsewhere need. */
+/** Loads what only rules from elsewhere need. */
 async function remoteSourcesOf(config: Config, log: Log): Promise<readonly RemoteSource[]> {
   if (!hasRemoteRules(config.remoteRules)) return []
   const { openRemoteSources } = await import('./rules/remote-sources.ts')
   return openRemoteSources(config, log)
 }
 
-/** routesOf loads what only a gateway needs. */
+/** Loads what only a gateway needs. */
 async function routesOf(config: GatewayConfig): Promise<RoutesSource> {
   const { RoutesSource: Source } = await import('./gateway/routes-source.ts')
   return new Source(config)
 }
 
-/** followRoutes tells of every change of the routes, and of what may not be meant in them. */
+/** Tells of every change of the routes, and of what may not be meant in them. */
 function followRoutes(
   routes: RoutesSource | undefined,
   rules: FollowedRules,

@@ -49,7 +49,7 @@ async function notifySystemd({ ready }: Service, log: Log): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => notices.stopping())
 }
 
-/** logStart says in one record what the greeting says to people. */
+/** Says in one record what the greeting says to people. */
 function logStart({ addresses, storeName, rules }: Service, config: Config, log: Log): void {
   const doors = Object.entries(addresses)
     .filter(([, address]) => address !== '')

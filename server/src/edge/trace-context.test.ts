@@ -7,12 +7,12 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN = '00f067aa0ba902b7'
 const GOOD = `00-${TRACE}-${SPAN}-01`
 
-/** readOf asks for all, and has what is known. */
+/** Asks for all, and has what is known. */
 function readOf({ startedAtMs, traceId, parentSpanId, isSampled, traceState }: RequestContext): RequestContext {
   return JSON.parse(JSON.stringify({ startedAtMs, traceId, parentSpanId, isSampled, traceState })) as RequestContext
 }
 
-/** bothOf reads fields as they come over gRPC, and as they come over HTTP: what is read is the same. */
+/** Reads fields as they come over gRPC, and as they come over HTTP: what is read is the same. */
 function bothOf(...fields: [name: string, value: string][]) {
   const call = readOf(callContext(new Metadata(fields.flat())))
   const headers: Record<string, string> = {}

@@ -28,7 +28,7 @@ import { Closure, StreamTable } from './stream-table.ts'
 export interface ConnectionHost extends IntakeHost, RunnerHost {
   readonly clock: Clock
   readonly pool: BufferPool
-  /** markDirty has `flush` called at the end of this turn of the event loop. */
+  /** Has `flush` called at the end of this turn of the event loop. */
   markDirty(connection: Connection): void
   onClosed(connection: Connection): void
   /** Called with how much more, or less, a connection holds than before. */

@@ -12,7 +12,7 @@ const HEAD = ':status=200 content-type=application/grpc'
 const GET = { ':method': 'GET', ':scheme': 'http', ':path': '/' }
 const INITIAL_WINDOW = 4
 
-/** scene is a server whose methods answer as many bytes as they are told, at once or when the test writes them. */
+/** A server whose methods answer as many bytes as they are told, at once or when the test writes them. */
 async function scene(pairs: (readonly [number, number])[] = [], options: GrpcServerOptions = {}) {
   const clock = new ManualClock()
   const server = new GrpcServer({ clock, ...options })

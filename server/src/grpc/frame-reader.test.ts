@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FrameReader, type FrameSink } from './frame-reader.ts'
 import { call, data, frame, headers, ping, preface, settings } from './frame-script.suite.ts'
 
-/** Recorder notes what a reader finds, and copies payloads as they are when they are handed over. */
+/** Notes what a reader finds, and copies payloads as they are when they are handed over. */
 class Recorder implements FrameSink {
   readonly events: string[] = []
   onBadPreface(): void {

@@ -29,7 +29,7 @@ export class FrameReader {
     this.#sink = sink
   }
 
-  /** partial says that the end of a frame, or of the preface, is still missing. */
+  /** Says that the end of a frame, or of the preface, is still missing. */
   get partial(): boolean {
     return this.#restBytes > 0 || this.#prefaceBytes < PREFACE.length
   }

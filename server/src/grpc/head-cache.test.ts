@@ -4,7 +4,7 @@ import type { RequestHead } from './request-head.ts'
 
 const headOf = (path: string): RequestHead => ({ path }) as unknown as RequestHead
 
-/** scene has a cache, and blocks that stand at another place each time. */
+/** Has a cache, and blocks that stand at another place each time. */
 function scene() {
   const cache = new HeadCache()
   const at = (block: string): [Uint8Array, number, number] => {

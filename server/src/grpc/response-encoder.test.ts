@@ -5,7 +5,7 @@ import { blockFrameBytes, OK_HEAD_BYTES, OK_TRAILERS_BYTES, ResponseEncoder, wri
 
 const HEAD = ':status=200 content-type=application/grpc'
 
-/** scene is an encoder, and a client that reads what it writes. */
+/** An encoder, and a client that reads what it writes. */
 function scene() {
   const encoder = new ResponseEncoder()
   const text = new FrameText(new HpackDecoder(4096, { maxListBytes: 1_000_000, maxFields: 1_000 }))

@@ -196,7 +196,7 @@ export class ResponseWriter {
     return true
   }
 
-  /** hasWaiting says that `pump` might have something to do. */
+  /** Says that `pump` might have something to do. */
   get hasWaiting(): boolean {
     return this.#waiting !== undefined && this.#waiting.size > 0
   }

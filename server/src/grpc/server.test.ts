@@ -31,7 +31,7 @@ afterEach(async () => {
 
 afterAll(() => rmSync(dir, { recursive: true }))
 
-/** started is a server on real sockets that is closed with the test. */
+/** A server on real sockets that is closed with the test. */
 function started(options: GrpcServerOptions = {}) {
   const server = new GrpcServer(options)
   const held: UnaryCall[] = []
@@ -48,7 +48,7 @@ async function tcp(server: GrpcServer): Promise<number> {
   return address.port
 }
 
-/** handedOver has the server accept what comes to a port that is not its own, as a worker does. */
+/** Has the server accept what comes to a port that is not its own, as a worker does. */
 async function handedOver(server: GrpcServer): Promise<number> {
   const port = createServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => server.accept(socket))
   closers.push(() => port.close())
@@ -79,7 +79,7 @@ function open(client: ClientHttp2Session, path: string, text: string): ClientHtt
   return stream
 }
 
-/** answerOf resolves to what a call is answered, and rejects where its stream breaks. */
+/** Resolves to what a call is answered, and rejects where its stream breaks. */
 function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -212,7 +212,7 @@ describe('over a Unix socket', () => {
   })
 })
 
-/** leaveSocketBehind kills a process that listens on a Unix socket, so that nobody removes its file. */
+/** Kills a process that listens on a Unix socket, so that nobody removes its file. */
 async function leaveSocketBehind(path: string): Promise<void> {
   const { spawn } = await import('node:child_process')
   const script = `require('node:net').createServer().listen(${JSON.stringify(path)}, () => console.log('up'))`

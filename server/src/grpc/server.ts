@@ -93,7 +93,7 @@ export class GrpcServer {
     return address
   }
 
-  /** setTls has new connections see another certificate. The server must have had one from the start. */
+  /** Has new connections see another certificate. The server must have had one from the start. */
   setTls(options: GrpcTlsOptions): void {
     if (this.#tls === undefined) throw new Error('the server has no TLS: pass a certificate when you create it')
     this.#tls = options

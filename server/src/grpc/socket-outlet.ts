@@ -32,7 +32,7 @@ export class SocketOutlet {
     return this.#inFlightBytes + this.#out.length
   }
 
-  /** isBusy says that the socket has not taken what it was given last. */
+  /** Says that the socket has not taken what it was given last. */
   get isBusy(): boolean {
     return this.#inFlight !== undefined
   }

@@ -57,7 +57,7 @@ export class StreamTable {
     return this.#slots.filter((stream) => stream !== undefined)
   }
 
-  /** isIdle says that the client has not opened the stream; those with even numbers would be ours, and we open none. */
+  /** Says that the client has not opened the stream; those with even numbers would be ours, and we open none. */
   isIdle(id: number): boolean {
     return id > this.lastId || (id & 1) === 0
   }

@@ -23,7 +23,7 @@ function start(limits: Parameters<typeof resolveLimits>[0] = {}) {
   return { clock, connect, unpack }
 }
 
-/** lying is a message that says that it is as long as that. */
+/** A message that says that it is as long as that. */
 function lying(message: Buffer, sizeBytes: number): Buffer {
   const liar = Buffer.from(message)
   liar.writeUInt32LE(sizeBytes, liar.length - 4)

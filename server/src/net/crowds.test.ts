@@ -14,7 +14,7 @@ class Guest implements Member {
   }
 }
 
-/** crowded has an address send guests, in this order. */
+/** Has an address send guests, in this order. */
 function crowded(most: number, address: string, uses: readonly Member['use'][]) {
   const crowds = new Crowds(most)
   const guests = uses.map((use) => new Guest(use))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { HeldBytes, type Holder } from './held-bytes.ts'
 
-/** held makes holders of so many bytes each, of which none may be more than `most` together. */
+/** Makes holders of so many bytes each, of which none may be more than `most` together. */
 function held(most: number) {
   const holders: (Holder & { heldBytes: number })[] = []
   const bytes = new HeldBytes(most, () => holders)

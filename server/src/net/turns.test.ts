@@ -14,7 +14,7 @@ function byHand(perTurn: number) {
         done.push(name)
         return units
       }),
-    /** turn runs one turn of the event loop, and returns what was done in it. */
+    /** Runs one turn of the event loop, and returns what was done in it. */
     turn: () => {
       const before = done.length
       for (const run of scheduled.splice(0)) run()

@@ -39,7 +39,7 @@ const AWAY = {
   decide: () => Promise.reject(new Error('away')),
 } as unknown as Store
 
-/** logging has a limiter whose decisions are logged, and reads the log. */
+/** Has a limiter whose decisions are logged, and reads the log. */
 function logging(options: Partial<DecisionLogOptions> = {}, store: Store = new MemoryStore(), room = Infinity) {
   const rules = compileObjects([RULES])
   const lines: string[] = []

@@ -16,7 +16,7 @@ const RULES: RuleFile = {
   ],
 }
 
-/** bench has stats, and tells them of verdicts on a rule. */
+/** Has stats, and tells them of verdicts on a rule. */
 function bench() {
   const stats = new RuleStats()
   const tell = (key: string, cost: number, verdict: Verdict, rules = compileObjects([RULES])) => {

@@ -17,7 +17,7 @@ export class ManualSchedule {
     }
   }
 
-  /** pass does all that waits. */
+  /** Does all that waits. */
   pass(): void {
     const due = this.#due
     this.#due = []

@@ -7,7 +7,7 @@ export interface RemoteSource extends RuleSource {
   started(): void
 }
 
-/** SourceFigures say how current the rules of a source are. */
+/** How current the rules of a source are. */
 export interface SourceFigures {
   readonly name: string
   /** How long ago it was last known that the source says what is in force; since the start, where it never was. */
@@ -62,7 +62,7 @@ export class SourceHealth {
     this.#startedAtMs = nowMs()
   }
 
-  /** current says that the source was asked, and says what is in force. */
+  /** Says that the source was asked, and says what is in force. */
   current(): void {
     this.#lastGoodAtMs = this.#nowMs()
   }
@@ -73,7 +73,7 @@ export class SourceHealth {
     this.#isConnected = isConnected
   }
 
-  /** answered says that the source was read, whatever becomes of what it said. */
+  /** Says that the source was read, whatever becomes of what it said. */
   answered(): void {
     if (this.#awayFor === undefined) return
     this.#awayFor = undefined

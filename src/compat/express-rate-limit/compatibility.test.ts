@@ -96,7 +96,7 @@ afterEach(async () => {
 })
 
 describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
-  /** serve starts an app behind limiters, and returns how to ask it. */
+  /** Starts an app behind limiters, and returns how to ask it. */
   const serve = async (...options: (Options | RequestHandler)[]): Promise<RunningApp['get']> => {
     running = await runApp(...options.map((each) => (typeof each === 'function' ? each : rateLimit(each))))
     return running.get

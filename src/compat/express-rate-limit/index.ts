@@ -37,7 +37,7 @@ export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
 /**
- * rateLimit makes a middleware for Express of the options of express-rate-limit. Changing over is one changed import.
+ * Makes a middleware for Express of the options of express-rate-limit. Changing over is one changed import.
  *
  *   app.use(rateLimit({ limit: 100, windowMs: 60_000 }))
  */

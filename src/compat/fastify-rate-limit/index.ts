@@ -18,7 +18,7 @@ export type {
 } from './options.ts'
 
 /**
- * fastifyRateLimit is a plugin for Fastify for the options of @fastify/rate-limit. Changing over is one changed import.
+ * A plugin for Fastify for the options of @fastify/rate-limit. Changing over is one changed import.
  *
  *   app.register(rateLimit, { max: 100, timeWindow: '1 minute' })
  */

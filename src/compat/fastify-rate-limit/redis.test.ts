@@ -36,7 +36,7 @@ const nodeRedis = async (url: string) => {
   return client
 }
 
-/** connected waits until apps on this address, which share a connection, have it: until then they do not wait for it. */
+/** Waits until apps on this address, which share a connection, have it: until then they do not wait for it. */
 async function connected(url: string): Promise<string> {
   const app = fastify()
   closing.push(() => app.close())

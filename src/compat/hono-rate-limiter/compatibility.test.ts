@@ -258,7 +258,7 @@ describe('webSocketLimiter', () => {
     })
     return { ws, closed }
   }
-  /** open returns the events of a connection to an app whose messages are limited. */
+  /** Returns the events of a connection to an app whose messages are limited. */
   const open = async (config: Parameters<typeof webSocketLimiter>[0], events: WSEvents): Promise<WSEvents> => {
     let opened: WSEvents | undefined
     const app = new Hono().get('/', async (c) => {

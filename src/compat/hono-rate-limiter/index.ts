@@ -34,7 +34,7 @@ export class SluiceStore extends CounterStore {}
 export type { CounterStoreOptions as SluiceStoreOptions }
 
 /**
- * rateLimiter makes a middleware for Hono of the options of hono-rate-limiter. Changing over is one changed import.
+ * Makes a middleware for Hono of the options of hono-rate-limiter. Changing over is one changed import.
  *
  *   app.use(rateLimiter({ limit: 100, windowMs: 60_000 }))
  */

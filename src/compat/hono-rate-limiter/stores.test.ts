@@ -24,14 +24,14 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** clientOf speaks to a real server in the manner of clients over HTTP. */
+/** Speaks to a real server in the manner of clients over HTTP. */
 const clientOf = (connection: Redis): RedisClient => ({
   scriptLoad: (script) => connection.script('LOAD', script) as Promise<string>,
   evalsha: (sha, keys, args) => connection.evalsha(sha, keys.length, ...keys, ...(args as string[])) as Promise<never>,
   del: (key) => connection.del(key),
 })
 
-/** slowStorage answers a turn later, as storages do. */
+/** Answers a turn later, as storages do. */
 const slowStorage = (): UnstorageInstance & { entries: Map<string, string> } => {
   const entries = new Map<string, string>()
   return {

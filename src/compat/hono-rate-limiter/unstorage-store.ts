@@ -62,7 +62,7 @@ export class UnstorageStore implements Store {
     return this.#inTurn(key, () => this.#storage.remove(this.prefix + key))
   }
 
-  /** #inTurn does one thing with a key after the other, whatever became of the one before. */
+  /** Does one thing with a key after the other, whatever became of the one before. */
   #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#queues.get(key) ?? Promise.resolve()
     const done = before.then(work, work)

@@ -5,7 +5,7 @@ export { SluiceError } from '../../core/errors.ts'
 export type { HitMiddleware, MiddlewareOptions } from './options.ts'
 
 /**
- * rateLimit makes a middleware for Koa of the options of koa-ratelimit. Changing over is one changed import.
+ * Makes a middleware for Koa of the options of koa-ratelimit. Changing over is one changed import.
  *
  *   app.use(rateLimit({ driver: 'memory', db: new Map(), max: 100, duration: 60_000 }))
  */

@@ -16,7 +16,7 @@ import { HIT_STORE_FORMS } from '../../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../../stores/open/store-options.ts'
 import type { RedisStore } from '../../stores/redis/redis-store.ts'
 
-/** StorageOptions say where SluiceStorage counts, and what a hit gets while that does not answer. */
+/** Where SluiceStorage counts, and what a hit gets while that does not answer. */
 export interface StorageOptions extends StoreOptions {
   /** What keys in Redis begin with: apps with one prefix share their counters. Default: `throttler`. */
   readonly prefix?: string

@@ -24,7 +24,7 @@ describe.each(KIND_NAMES)('%s', (kind) => {
 })
 
 describe('the worst client', () => {
-  /** worst takes all that fits at the end of a window, then again in each millisecond of the next. */
+  /** Takes all that fits at the end of a window, then again in each millisecond of the next. */
   function worst(options: LimitOptions): number {
     const limit = compileLimit(options)
     const admitted: [number, number][] = []

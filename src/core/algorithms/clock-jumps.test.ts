@@ -57,7 +57,7 @@ describe('a clock that flaps over the edge of a window', () => {
   })
 })
 
-/** longestWaitMs is the longest wait that an algorithm can name on a steady clock. */
+/** The longest wait that an algorithm can name on a steady clock. */
 function longestWaitMs(limit: Limit): number {
   switch (limit.algorithm) {
     case 'sliding_window':

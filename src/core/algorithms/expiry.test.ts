@@ -42,7 +42,7 @@ describe.each(Object.entries(TEN))('a counter of %s', (_, options) => {
   })
 })
 
-/** expectForgettable compares a counter with an unused one, at its expiry and later, for costs of every sort. */
+/** Compares a counter with an unused one, at its expiry and later, for costs of every sort. */
 function expectForgettable(limit: Limit, { before, after, nowMs, cost }: Request): void {
   const out = limit.isLog
     ? onLog(recordsOf(before), limit, nowMs, cost)

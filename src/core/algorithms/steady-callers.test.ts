@@ -17,7 +17,7 @@ interface Caller {
 
 const START_MS = 1_780_000_020_000
 
-/** firstRefused returns the number of the first hit that is refused, or undefined. */
+/** Returns the number of the first hit that is refused, or undefined. */
 function firstRefused({ limit, cost, gap, phase, parts }: Caller, hits: number): number | undefined {
   const base = START_MS - (START_MS % limit.windowMs)
   let state: CounterState | undefined

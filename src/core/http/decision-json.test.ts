@@ -3,7 +3,7 @@ import { combine, UNLIMITED } from '../combine.ts'
 import { allowed, impossible, refused, ruleNamed, verdictBy } from '../verdicts.suite.ts'
 import { decisionJson } from './decision-json.ts'
 
-/** asRead is what a client gets: undefined fields are gone. */
+/** What a client gets: undefined fields are gone. */
 const asRead = (decision: Parameters<typeof decisionJson>[0]): unknown =>
   JSON.parse(JSON.stringify(decisionJson(decision)))
 

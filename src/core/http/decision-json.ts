@@ -21,7 +21,7 @@ function verdictJson({ rule, descriptor, verdict }: RuleVerdict): object {
   return { rule: rule.name, descriptor, kind, ...(rule.shadow && { shadow: true }), ...rest }
 }
 
-/** reasonOf says in one sentence why a rule refused. */
+/** Says in one sentence why a rule refused. */
 export function reasonOf({ rule, verdict }: RuleVerdict): string {
   const { block, shed } = verdict
   if (shed !== undefined) return SHED_REASONS[shed]

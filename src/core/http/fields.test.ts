@@ -12,7 +12,7 @@ const NOW_MS = 1_700_000_000_000
 const render = (...verdicts: RuleVerdict[]): Record<string, string> =>
   Object.fromEntries(rateLimitFields(combine(verdicts), NOW_MS))
 
-/** members reads a field with an independent parser: [name, parameters] of each member. */
+/** Reads a field with an independent parser: [name, parameters] of each member. */
 const members = (field: string): [unknown, Record<string, unknown>][] =>
   parseList(field).map(([name, parameters]) => [name, Object.fromEntries(parameters)])
 

@@ -1,4 +1,4 @@
-/** ApiKeyOptions say where a request carries its API key. */
+/** Where a request carries its API key. */
 export interface ApiKeyOptions {
   /** The field that carries the key. Default: `x-api-key`; false for none. */
   readonly header?: string | false

@@ -6,7 +6,7 @@ const word = fc.oneof(fc.constantFrom(0, 0xffff, 0xffff0000, 0xffffffff), fc.nat
 const address = fc.tuple(word, word, word, word) as fc.Arbitrary<IpAddress>
 const v4 = fc.nat(0xffffffff).map((value): IpAddress => [0, 0, 0xffff, value])
 
-/** bitsOf writes an address as 128 digits. */
+/** Writes an address as 128 digits. */
 const bitsOf = (ip: IpAddress): string => ip.map((each) => each.toString(2).padStart(32, '0')).join('')
 
 describe('parseIp', () => {

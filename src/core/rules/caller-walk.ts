@@ -106,7 +106,7 @@ export class CallerWalk {
     if (trace !== undefined) trace.sets[at] = this.#set
   }
 
-  /** #choose has the set of the caller's tier begin at a pattern. */
+  /** Has the set of the caller's tier begin at a pattern. */
   #choose(pattern: RuleNode, at: number): void {
     const { domain, tiers, trace } = this.#input
     const tier = this.#input.tier ?? this.#caller?.account.tier

@@ -32,7 +32,7 @@ function accountOf(owns: Owns, tier?: string): Account {
 const compile = (descriptors: DescriptorRule[], rest: Partial<RuleFile> = {}): Domain =>
   compileObjects([{ domain: 'd', ...rest, descriptors }]).domains.get('d') as Domain
 
-/** decide lists the limits that apply, `id:count`, for callers that are known by `key=value`. */
+/** Lists the limits that apply, `id:count`, for callers that are known by `key=value`. */
 function decide(domain: Domain, text: string, callers: Readonly<Record<string, Account>>, tiers?: TierLookup): string {
   const lookup: AccountLookup = (_, { key, value }) => callers[`${key}=${value}`]
   return match(domain, entriesOf(text), undefined, lookup, tiers).map(shown).join(' ')

@@ -105,14 +105,14 @@ describe('CidrIndex', () => {
 
 const inV6 = (ip: IpAddress): string =>
   ip.flatMap((each) => [each >>> 16, each & 0xffff].map((x) => x.toString(16))).join(':')
-/** edgeOf is the first or the last address of a block. */
+/** The first or the last address of a block. */
 const edgeOf = (ip: IpAddress, bits: number, bit: 0 | 1): IpAddress => {
   const text = bitsOf(ip).slice(0, bits).padEnd(128, String(bit))
   return [0, 32, 64, 96].map((at) => Number.parseInt(text.slice(at, at + 32), 2)) as unknown as IpAddress
 }
 const bitsOf = (ip: IpAddress): string => ip.map((each) => each.toString(2).padStart(32, '0')).join('')
 
-/** naive looks at all blocks, and returns the first of the longest. */
+/** Looks at all blocks, and returns the first of the longest. */
 function naive(all: readonly { ip: IpAddress; bits: number }[], ip: IpAddress): number | undefined {
   let best: number | undefined
   all.forEach((block, i) => {

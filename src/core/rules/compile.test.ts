@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000
 
 const compile = (...descriptors: DescriptorRule[]): RuleSet => compileObjects([{ domain: 'd', descriptors }])
 
-/** rulesFor returns the rules for entries, written `key=value key=value`. */
+/** Returns the rules for entries, written `key=value key=value`. */
 function rulesFor(rules: RuleSet, entries: string, domain = 'd'): readonly Rule[] {
   const parsed = entries.split(' ').map((part) => ({ key: part.split('=')[0], value: part.split('=')[1] }))
   return match(rules.domains.get(domain) as Domain, parsed)

@@ -28,7 +28,7 @@ describe('describeRule', () => {
       { requests_per_unit: 5, algorithm: 'fixed_window', calendar: { unit: 'month', time_zone: 'Europe/Berlin' } },
       '5 per calendar month (Europe/Berlin), fixed_window',
     ],
-    [{ requests_per_unit: 5, algorithm: 'concurrency' }, '5 at once, leases of 1m'],
+    [{ requests_per_unit: 5, algorithm: 'concurrency' }, '5 concurrent, leases of 1m'],
     [{ ...FIVE, cost: 3 }, '5 per 1m, sliding_window; each weighs 3'],
     [{ ...FIVE, cost: { by: 'model', weights: { a: 1 } } }, '5 per 1m, sliding_window; weighed by model'],
     [{ ...FIVE, consistency: 'leased' }, '5 per 1m, sliding_window; leased'],

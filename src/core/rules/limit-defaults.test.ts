@@ -69,7 +69,7 @@ descriptors:
       '  b',
       '    9 per 90s, sliding_window',
       '  c',
-      '    9 at once, leases of 1m',
+      '    9 concurrent, leases of 1m',
       '  d',
       '    9 per 1h, token_bucket, burst 20',
     ])
@@ -85,7 +85,7 @@ descriptors:
   - {key: d, rate_limit: {${FIVE}, on_store_failure: open}}`),
     ).toEqual([
       '  a',
-      '    2 at once, leases of 1m',
+      '    2 concurrent, leases of 1m',
       '  b',
       '    unlimited; leased',
       '  c',

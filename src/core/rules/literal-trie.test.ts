@@ -5,7 +5,7 @@ import { LiteralTrie } from './literal-trie.ts'
 const trieOf = (texts: readonly string[], isCut: boolean): LiteralTrie<string> =>
   new LiteralTrie(new Map(texts.map((text) => [text, text])), isCut)
 
-/** startsFound walks along a value, and returns what is filed on the way. */
+/** Walks along a value, and returns what is filed on the way. */
 function startsFound(trie: LiteralTrie<string>, value: string): string[] {
   const found: string[] = []
   for (let i = 0, node = 0; i < value.length; i++) {
@@ -17,7 +17,7 @@ function startsFound(trie: LiteralTrie<string>, value: string): string[] {
   return found
 }
 
-/** occurrencesFound walks along a value with fallbacks, and returns what ends at each of its characters. */
+/** Walks along a value with fallbacks, and returns what ends at each of its characters. */
 function occurrencesFound(trie: LiteralTrie<string>, value: string): string[] {
   const found: string[] = []
   let node = 0

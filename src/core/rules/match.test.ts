@@ -8,7 +8,7 @@ import type { DescriptorRule } from './schema.ts'
 const limit = (name: string) => ({ name, unit: 'minute', requests_per_unit: 1 }) as const
 const rule = (name: string) => ({ rate_limit: limit(name) })
 
-/** namesFor returns the names of the rules that apply to entries, written as [key, value]. */
+/** Returns the names of the rules that apply to entries, written as [key, value]. */
 function namesFor(descriptors: DescriptorRule[], ...entries: [key: string, value: string][]): string[] {
   const domain = compileObjects([{ domain: 'd', descriptors }]).domains.get('d') as Domain
   const parsed = entries.map(([key, value]): Entry => ({ key, value }))

@@ -12,7 +12,7 @@ import type { Domain, RuleNode, RuleSet } from './rule-set.ts'
 import { RuleUnpacker } from './rule-unpacker.ts'
 import type { DescriptorRule, RuleFile } from './schema.ts'
 
-/** sent packs rules, clones each part as a thread or a process would, and unpacks them. */
+/** Packs rules, clones each part as a thread or a process would, and unpacks them. */
 function sent(rules: RuleSet): { rules: RuleSet; parts: RulePart[] } {
   const unpacker = new RuleUnpacker()
   const parts = [...packRules(rules)]
@@ -21,7 +21,7 @@ function sent(rules: RuleSet): { rules: RuleSet; parts: RulePart[] } {
   return { rules: results[results.length - 1] as RuleSet, parts }
 }
 
-/** nodesBelow lists every node of a tree, in order. */
+/** Lists every node of a tree, in order. */
 function nodesBelow(node: RuleNode): RuleNode[] {
   const below = [...node.branches.values()].flatMap(({ exact, blocks, wildcards, any }) => [
     ...exact.values(),

@@ -14,7 +14,7 @@ const limit = (requests_per_unit: number) => ({ unit: 'minute', requests_per_uni
 const compile = (file: Omit<RuleFile, 'domain'>): Domain =>
   compileObjects([{ domain: 'd', ...file }]).domains.get('d') as Domain
 
-/** accountOf has a limit for each path; a rule's id before the path is for that rule alone. */
+/** Has a limit for each path; a rule's id before the path is for that rule alone. */
 function accountOf(tier: string | undefined, limits: Readonly<Record<string, number>>): Account {
   const owns = new Map(
     Object.entries(limits).map(([path, count]): [string, OwnLimit] => {
@@ -201,7 +201,7 @@ describe('an enumeration', () => {
     fc.tuple(rate, rate).map((rate_limits) => ({ rate_limits })),
   )
 
-  /** levels draws descriptors of different patterns. Below a level, keys may come again. */
+  /** Draws descriptors of different patterns. Below a level, keys may come again. */
   const levels = (depth: number, within: boolean): fc.Arbitrary<DescriptorRule[]> =>
     fc
       .uniqueArray(
@@ -252,7 +252,7 @@ describe('an enumeration', () => {
     }),
     { nil: undefined },
   )
-  /** tiersOf has one tier, whose nodes are made once for each pattern. */
+  /** Has one tier, whose nodes are made once for each pattern. */
   const tiersOf = (text: object | undefined): TierLookup | undefined => {
     const known = new WeakMap()
     if (text === undefined) return undefined

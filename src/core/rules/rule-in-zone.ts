@@ -6,10 +6,10 @@ import { compileRuleLimit, optionsOf } from './shared-parts.ts'
 /** By rule and time zone: made once, so that whatever is kept for a rule is found again. */
 const made = new WeakMap<Rule, Map<string, Rule>>()
 
-/** followsCustomer says whether a rule is counted in the time zone of the customer who is calling. */
+/** Says whether a rule is counted in the time zone of the customer who is calling. */
 export const followsCustomer = ({ limit }: Rule): boolean => limit.calendar?.isOfCustomer === true
 
-/** ruleInZone returns a rule as it is in a time zone, if it follows that of the customer. */
+/** Returns a rule as it is in a time zone, if it follows that of the customer. */
 export function ruleInZone(rule: Rule, timeZone: string): Rule {
   if (!followsCustomer(rule)) return rule
   const zones = made.get(rule) ?? new Map<string, Rule>()

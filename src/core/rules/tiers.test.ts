@@ -98,7 +98,7 @@ describe('a tier', () => {
 
 describe('an account', () => {
   const own = (count: number) => compileLimit({ limit: count, window: '1m' })
-  /** owned is an own limit for all rules of a level: one object, as records have it. */
+  /** An own limit for all rules of a level: one object, as records have it. */
   const owned = (limit: Limit): OwnLimit => ({ id: 'o', limit, namesRule: false, mayAdd: false })
   const account = (tier: string | undefined, limits: Record<string, number> = {}): Account => {
     const owns = Object.fromEntries(Object.entries(limits).map(([path, count]) => [path, owned(own(count))]))
@@ -109,7 +109,7 @@ describe('an account', () => {
     (domain, entry) =>
       domain === 'platform' && entry.key === 'api_key' && entry.value === 'k' ? found : undefined
 
-  /** limitsOf lists the limits that apply: `name:count`. */
+  /** Lists the limits that apply: `name:count`. */
   function limitsOf(domain: Domain, entries: string, found: Account | undefined, tier?: string): string {
     const rules = match(domain, entriesOf(entries), tier, lookupOf(found))
     return rules.map(({ name, limit, unlimited }) => `${name}:${unlimited ? 'unlimited' : limit.max}`).join(' ')

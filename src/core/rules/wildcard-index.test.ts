@@ -8,7 +8,7 @@ function indexOf(patterns: readonly string[]): WildcardIndex<string> {
   return index
 }
 
-/** fits says whether a value matches a pattern, character by character: a star is nothing, or one more character. */
+/** Says whether a value matches a pattern, character by character: a star is nothing, or one more character. */
 function fits(pattern: string, value: string): boolean {
   if (pattern === '') return value === ''
   if (pattern[0] === '*') return fits(pattern.slice(1), value) || (value !== '' && fits(pattern, value.slice(1)))

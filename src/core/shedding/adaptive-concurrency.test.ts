@@ -43,7 +43,7 @@ describe('adaptive concurrency', () => {
   })
 })
 
-/** seeded returns numbers from 0 up to 1, always the same. */
+/** Returns numbers from 0 up to 1, always the same. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -61,7 +61,10 @@ interface Phase {
   readonly serviceMs: number
 }
 
-/** simulate is an upstream of twenty workers behind a limit: for each phase, what was shed of each priority, and how long the rest took. */
+/**
+ * An upstream of twenty workers behind a limit: for each phase, what was shed of each priority, and how long the rest
+ * took.
+ */
 function simulate(phases: readonly Phase[]) {
   const adaptive = new AdaptiveConcurrency({ ...ADAPTIVE, max: 256 })
   const random = seeded(7)

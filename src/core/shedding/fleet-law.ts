@@ -1,4 +1,4 @@
-/** FleetOptions say what a fleet can take, and how much of it is kept for critical requests. */
+/** What a fleet can take, and how much of it is kept for critical requests. */
 export interface FleetOptions {
   /** Requests a second that all processes together can serve. */
   readonly capacity: number

@@ -85,7 +85,7 @@ export class GradientLimit {
     return this.#max
   }
 
-  /** startAt has the limit begin at a number of requests, if that is more than it is. */
+  /** Has the limit begin at a number of requests, if that is more than it is. */
   startAt(inFlight: number): void {
     this.#estimated = Math.max(this.#estimated, Math.min(this.#max, inFlight))
   }

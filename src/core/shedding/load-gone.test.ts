@@ -12,7 +12,7 @@ interface Second {
   readonly level: number
 }
 
-/** simulate is a worker with one queue that serves so many a second. What it sees of itself is how long the last one waited. */
+/** A worker with one queue that serves so many a second. What it sees of itself is how long the last one waited. */
 function simulate(
   load: (second: number) => number,
   seconds: number,

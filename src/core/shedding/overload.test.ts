@@ -17,7 +17,7 @@ interface Second {
   readonly level: number
 }
 
-/** seeded returns numbers from 0 up to 1, always the same. */
+/** Returns numbers from 0 up to 1, always the same. */
 function seeded(seed: number): () => number {
   let state = seed
   return () => {
@@ -27,8 +27,8 @@ function seeded(seed: number): () => number {
 }
 
 /**
- * simulate is a worker with one queue, whose requests arrive and take as long as chance has it. What it sees of itself is how
- * long those that it began had waited, as an event loop does.
+ * A worker with one queue, whose requests arrive and take as long as chance has it. What it sees of itself is how long
+ * those that it began had waited, as an event loop does.
  */
 function simulate(load: (second: number) => number, seconds: number, options: WorkerLawOptions = {}): Second[] {
   const law = new WorkerLaw(options)

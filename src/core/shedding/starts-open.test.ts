@@ -16,7 +16,7 @@ interface Second {
   readonly tookMs: number[][]
 }
 
-/** simulate is an upstream that does one thing after the other, each for 10 ms: a hundred a second. It returns each second. */
+/** An upstream that does one thing after the other, each for 10 ms: a hundred a second. It returns each second. */
 function simulate(phases: readonly Phase[], seed: number): readonly Second[] {
   const adaptive = law()
   const random = seededRandom(seed)

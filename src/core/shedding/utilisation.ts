@@ -1,4 +1,4 @@
-/** WorkerBounds say what a worker can take: the value of each sign at which it is used to 100 %. */
+/** What a worker can take: the value of each sign at which it is used to 100 %. */
 export interface WorkerBounds {
   /** The mean delay of the event loop. */
   readonly delayMs: number

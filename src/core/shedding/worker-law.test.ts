@@ -177,7 +177,7 @@ describe('a load that swings', () => {
   })
 })
 
-/** turns counts how often a sequence changes its direction. */
+/** Counts how often a sequence changes its direction. */
 function turns(levels: readonly number[]): number {
   const moves = levels.slice(1).flatMap((level, i) => (level === levels[i] ? [] : [Math.sign(level - levels[i])]))
   return moves.slice(1).filter((move, i) => move !== moves[i]).length

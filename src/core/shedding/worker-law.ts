@@ -1,6 +1,6 @@
 import type { Priority } from './priority.ts'
 
-/** WorkerLawOptions say when a worker begins to shed, and how fast it does. */
+/** When a worker begins to shed, and how fast it does. */
 export interface WorkerLawOptions {
   /** From which utilisation test traffic, reads and writes are shed. Default: 0.7, 0.8, 0.9. */
   readonly from?: readonly [test: number, read: number, write: number]

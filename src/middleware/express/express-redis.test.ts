@@ -23,7 +23,7 @@ afterEach(async () => {
   await Promise.all(limiters.splice(0).map((limiter) => limiter.close()))
 })
 
-/** serve starts an app on Redis, and waits until it counts there. */
+/** Starts an app on Redis, and waits until it counts there. */
 const serve = async (options: PlainOptions): Promise<RunningApp['get']> => {
   const limiter = rateLimit({ redis: url, timeoutMs: 60_000, ...options } as PlainOptions)
   limiters.push(limiter)
@@ -31,7 +31,7 @@ const serve = async (options: PlainOptions): Promise<RunningApp['get']> => {
   apps.push(app)
   return app.get
 }
-/** ready waits until the connection is there: before that, decisions follow the failure policy. */
+/** Waits until the connection is there: before that, decisions follow the failure policy. */
 const ready = async (): Promise<void> => {
   const name = randomUUID()
   const probe = await serve({ limit: 1, window: '1m', name, onStoreFailure: 'open' })

@@ -44,7 +44,7 @@ export function gateLimit(given: PlainOptions): GateRequestHandler {
   })
 }
 
-/** GateLimiter does what a gate says. */
+/** Does what a gate says. */
 class GateLimiter {
   readonly #gate: Gate<Request>
   readonly #handler: PlainOptions['handler']

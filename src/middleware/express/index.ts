@@ -13,7 +13,7 @@ export type { JwtOptions } from '../../identity/jwt-verifier.ts'
 export type { GateRequestHandler, PlainOptions, Refused } from './options.ts'
 
 /**
- * rateLimit makes a middleware for Express (docs/middleware.md).
+ * Makes a middleware for Express (docs/middleware.md).
  *
  *   app.use(rateLimit({ limit: 100, window: '1m' }))
  */

@@ -24,7 +24,7 @@ async function serve(options: PlainOptions): Promise<FastifyInstance> {
   return app
 }
 
-/** connected waits until apps on this address, which share a connection, have it: until then they do not wait for it. */
+/** Waits until apps on this address, which share a connection, have it: until then they do not wait for it. */
 async function connected(url: string): Promise<string> {
   const app = await serve({
     limit: 1,

@@ -30,7 +30,7 @@ export function fastifyRoute(request: FastifyRouted): Route {
   }
 }
 
-/** pathOf is for routes with parameters, and for what has no route. */
+/** For routes with parameters, and for what has no route. */
 function pathOf(url: string, { useSemicolonDelimiter }: RouterSettings): string {
   const path = targetPath(url)
   return useSemicolonDelimiter === true ? path.replace(/;.*/s, '') : path

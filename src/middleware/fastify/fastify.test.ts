@@ -13,7 +13,7 @@ testAdapter(fastifyAdapter)
 
 let app: FastifyInstance
 
-/** serve makes an app with routes: / answers 200, /error 400, /hang never answers, /left says what is left. */
+/** Makes an app with routes: / answers 200, /error 400, /hang never answers, /left says what is left. */
 async function serve(...options: PlainOptions[]): Promise<FastifyInstance> {
   app = fastify({ forceCloseConnections: true, exposeHeadRoutes: true })
   for (const each of options) await app.register(rateLimit, each)

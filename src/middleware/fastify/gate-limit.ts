@@ -32,7 +32,7 @@ const LOWER: Readonly<Record<string, string>> = Object.fromEntries(
   ]),
 )
 
-/** GateLimiter does for requests of Fastify what a gate says. */
+/** Does for requests of Fastify what a gate says. */
 export class GateLimiter {
   readonly #gate: Gate<FastifyRequest>
   readonly #handler: PlainOptions['handler']

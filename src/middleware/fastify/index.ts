@@ -14,7 +14,7 @@ export type { JwtOptions } from '../../identity/jwt-verifier.ts'
 export type { PlainOptions, RateLimitHook, Refused } from './options.ts'
 
 /**
- * fastifyRateLimit is a plugin for Fastify (docs/middleware/fastify.md).
+ * A plugin for Fastify (docs/middleware/fastify.md).
  *
  *   app.register(rateLimit, { limit: 100, window: '1m' })
  */

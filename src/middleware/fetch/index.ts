@@ -16,7 +16,7 @@ export type { FetchLimiter }
 export { rateLimitOf, SluiceError }
 
 /**
- * rateLimit makes a limiter for fetch handlers: of Next.js, SvelteKit, Bun, Deno and their like.
+ * Makes a limiter for fetch handlers: of Next.js, SvelteKit, Bun, Deno and their like.
  *
  *   const limiter = rateLimit({ limit: 100, window: '1m' })
  *   const { allowed, response } = await limiter.check(request)

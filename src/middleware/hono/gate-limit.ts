@@ -29,7 +29,7 @@ export function gateLimit(options: PlainOptions): GateMiddleware {
   })
 }
 
-/** GateLimiter does what a gate says. */
+/** Does what a gate says. */
 class GateLimiter {
   readonly #gate: Gate<Context>
   readonly #handler: PlainOptions['handler']

@@ -14,7 +14,7 @@ export type { JwtOptions } from '../../identity/jwt-verifier.ts'
 export type { GateMiddleware, PlainOptions, RateLimitInfo, RateLimitVariable, Refused } from './options.ts'
 
 /**
- * rateLimit makes a middleware for Hono (docs/middleware/hono.md).
+ * Makes a middleware for Hono (docs/middleware/hono.md).
  *
  *   app.use(rateLimit({ limit: 100, window: '1m' }))
  */

@@ -13,7 +13,7 @@ export type { JwtOptions } from '../../identity/jwt-verifier.ts'
 export type { GateMiddleware, PlainOptions, Refused } from './options.ts'
 
 /**
- * rateLimit makes a middleware for Koa (docs/middleware/koa.md).
+ * Makes a middleware for Koa (docs/middleware/koa.md).
  *
  *   app.use(rateLimit({ limit: 100, window: '1m' }))
  */

@@ -136,7 +136,7 @@ function inherited(options: SluiceOptions): object {
 
 const INHERITED = [...STORE_OPTIONS, 'identity', 'headers', 'onError'] as const
 
-/** act does what a gate says. */
+/** Does what a gate says. */
 function act(gate: AnyGate, pass: Pass, { req, res }: Exchange): MaybePromise<boolean> {
   const fields = gate.fields(pass)
   const { retryAfterSeconds } = fields

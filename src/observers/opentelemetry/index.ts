@@ -4,7 +4,7 @@ import { DecisionSpans, remoteParent } from './decision-spans.ts'
 
 export type { Observer } from '../../engine/observer.ts'
 
-/** OpenTelemetryOptions say who makes the spans. */
+/** Who makes the spans. */
 export interface OpenTelemetryOptions {
   /** Default: that of the provider which the app has registered, under the name `sluice`. */
   readonly tracer?: Tracer

@@ -21,7 +21,7 @@ const RULES: RuleFile = {
 }
 const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'api_key', value: 'sk_live_planted_secret' }] }], cost: 2 }
 
-/** tracing is a tracer whose spans are kept. */
+/** A tracer whose spans are kept. */
 function tracing() {
   const exporter = new InMemorySpanExporter()
   const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })

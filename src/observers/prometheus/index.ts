@@ -14,7 +14,7 @@ export interface MetricRegistry {
   registerMetric(metric: Metric): void
 }
 
-/** PrometheusOptions say where the metrics are registered, and how fine they are. */
+/** Where the metrics are registered, and how fine they are. */
 export interface PrometheusOptions {
   /** Where the metrics are registered. Default: that of prom-client. */
   readonly registry?: MetricRegistry
@@ -36,7 +36,7 @@ const FORMS: FormsOf<PrometheusOptions> = {
 }
 
 /**
- * prometheus makes an observer that counts decisions for Prometheus, by the names of the service:
+ * Makes an observer that counts decisions for Prometheus, by the names of the service:
  *
  *   app.use(rateLimit({ limit: 100, window: '1m', observer: prometheus() }))
  *

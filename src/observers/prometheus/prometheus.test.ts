@@ -5,7 +5,7 @@ import { rateLimit } from '../../index.ts'
 import { AppCounts } from './app-counts.ts'
 import { prometheus } from './index.ts'
 
-/** linesOf are the lines about one metric. */
+/** The lines about one metric. */
 async function linesOf(registry: { metrics(): Promise<string> }, name: string): Promise<string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line.replace(/^# (HELP|TYPE) /, '').startsWith(name))
 }

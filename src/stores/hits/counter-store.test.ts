@@ -18,7 +18,7 @@ const storeOf = (options: CounterStoreOptions, windowMs = 60_000): CounterStore 
   stores.push(store)
   return store
 }
-/** connected waits until Redis answers: until then, a store counts in its process. */
+/** Waits until Redis answers: until then, a store counts in its process. */
 const connected = async (store: CounterStore): Promise<CounterStore> => {
   const probe = new CounterStore({ redis: url, onStoreFailure: 'throw', prefix: 'probe:', timeoutMs: 60_000 })
   await until('Redis is connected', async () => (await probe.add('probe', 0)).totalHits === 0)

@@ -14,7 +14,7 @@ import { hitRule } from './hit-rule.ts'
 import type { HitStore, Hits } from './hit-store.ts'
 import { nearestWindow } from './hit-window.ts'
 
-/** CounterStoreOptions say where the hits of a store are counted, and how. */
+/** Where the hits of a store are counted, and how. */
 export interface CounterStoreOptions extends StoreOptions {
   /** What the keys of this store begin with: stores on one Redis with one prefix share their counters. Default: `rl:`. */
   readonly prefix?: string

@@ -55,7 +55,7 @@ async function count(key: string, { ttlMs, limit, blockMs, isLog }: Throttling, 
   return { hits, windowLeftMs, isBlocked: isBlocked === 1, blockLeftMs }
 }
 
-/** lastsMs is for how long something of a hit has to be remembered: its window, the hit where it counts, a block. */
+/** For how long something of a hit has to be remembered: its window, the hit where it counts, a block. */
 function lastsMs(
   { ttlMs, blockMs, isLog }: Throttling,
   { hits, isBlocked, windowLeftMs, blockLeftMs }: Throttled,
@@ -65,7 +65,7 @@ function lastsMs(
   return isLog || hits === 1 ? ttlMs : windowLeftMs
 }
 
-/** timesOf are the moments of hits. */
+/** The moments of hits. */
 function timesOf(hits: readonly Hit[]): number[] {
   let nowMs = START_MS
   return hits.map(({ afterMs }) => (nowMs += afterMs))

@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => redis.close())
 
-/** count counts hits in windows of an hour, of which so many leave the window as it is. */
+/** Counts hits in windows of an hour, of which so many leave the window as it is. */
 const count = (key: string, hits: 0 | 1, most = 10, beyond = 'restart'): Promise<readonly number[]> =>
   redis.run('count', key, [HOUR_MS, most, beyond, hits], TIMEOUT_MS)
 

@@ -75,7 +75,7 @@ describe('on a store that cannot lend', () => {
       timeoutMs: 5,
     }
     await expect(node.exchange({ key: 'k', limit: limitOf(), holder: 'a', ...request })).rejects.toThrow(
-      'store: unavailable: it cannot lend',
+      'store: unavailable: the store cannot lend',
     )
   })
 })

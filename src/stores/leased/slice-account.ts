@@ -71,7 +71,7 @@ export class SliceAccount {
     this.#booked = booked
   }
 
-  /** doubt says that it is unknown what the lender believes. */
+  /** Says that it is unknown what the lender believes. */
   doubt(): void {
     this.#booked = Number.POSITIVE_INFINITY
   }

@@ -202,7 +202,7 @@ export class Slice implements Ordered {
     return ageMs >= this.syncMs && this.lastUsedMs > sentAtMs && !this.isRefused(1, nowMs)
   }
 
-  /** dueAfterMs is in how long it may be due: a look at any other time could come when the lease is over. */
+  /** In how long it may be due: a look at any other time could come when the lease is over. */
   dueAfterMs(nowMs: number): number {
     const { sentAtMs, renewMs } = this.#last
     const everyMs = Math.min(this.size.reportMs, renewMs)
@@ -355,7 +355,7 @@ export class Slice implements Ordered {
     if (isShort && reply.free < request.cost) this.#refusal.learn(request.cost, sentAtMs, reply, maxRefusalMs)
   }
 
-  /** failed says that no answer came. The lender may have heard the request, or not. */
+  /** Says that no answer came. The lender may have heard the request, or not. */
   failed(): void {
     const isHolding = this.#account.isBooked || this.#flight?.isHolding === true
     this.#flight = undefined

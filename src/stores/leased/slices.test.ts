@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Charge } from '../../engine/ports.ts'
 import { ask, charge, limitOf, Scene, SlowLender, spend } from './scene.suite.ts'
 
-/** slowly has a node whose lender answers when the test lets it. */
+/** Has a node whose lender answers when the test lets it. */
 function slowly(options = {}) {
   const scene = new Scene(0)
   const slow = new SlowLender(scene.lender)

@@ -7,10 +7,10 @@ const MIN_HITS = 4
 const wide = limitOf({ limit: 1_000_000 })
 const hourly = limitOf({ limit: 500_000, window: '1h' })
 
-/** tripsOf is how often the store was asked, in whatever way. */
+/** How often the store was asked, in whatever way. */
 const tripsOf = ({ lender }: Scene): number => lender.decisions + lender.exchanges.length
 
-/** play lets callers come, at so many a second, and returns how often the store was asked until all is told. */
+/** Lets callers come, at so many a second, and returns how often the store was asked until all is told. */
 async function play(
   callers: readonly number[],
   perSecond: number,
@@ -31,7 +31,7 @@ function uniform(count: number, callers: number): number[] {
   return Array.from({ length: count }, () => Math.floor(random() * callers))
 }
 
-/** zipf draws callers of whom the nth comes 1/n as often as the first. */
+/** Draws callers of whom the nth comes 1/n as often as the first. */
 function zipf(count: number, callers: number): number[] {
   const random = seededRandom(11)
   const most = Math.log(callers + 1)
@@ -117,7 +117,7 @@ describe('a caller of a leased rule', () => {
 
 describe('a caller of an eventual rule', () => {
   const HITS = 16
-  /** come lets a caller come so often in each interval of 100 ms, and returns how often it was not answered at once. */
+  /** Lets a caller come so often in each interval of 100 ms, and returns how often it was not answered at once. */
   async function come(scene: Scene, one: Charge, perInterval: number, intervals: number): Promise<number> {
     let waited = 0
     for (let i = 0; i < intervals; i++)

@@ -1,7 +1,7 @@
 /**
- * Entries keeps the counters of a memory store: 32 bytes each, in chunks of one buffer that is read both as 32-bit
- * words and as 64-bit numbers. No object stands for a counter, so that a million of them give the garbage collector
- * nothing to do. A chunk once made never moves; only the first one grows, so that a small limiter stays small.
+ * Keeps the counters of a memory store: 32 bytes each, in chunks of one buffer that is read both as 32-bit words and as
+ * 64-bit numbers. No object stands for a counter, so that a million of them give the garbage collector nothing to do. A
+ * chunk once made never moves; only the first one grows, so that a small limiter stays small.
  *
  *   words  0, 1   the key's hash
  *   number 1      `at`                       } or, for a log, words 2 to 5:

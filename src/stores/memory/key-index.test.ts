@@ -3,7 +3,7 @@ import { mulberry32 } from '../suite/run.suite.ts'
 import { Entries, NONE } from './entries.ts'
 import { KeyIndex } from './key-index.ts'
 
-/** CountingEntries counts how often a hash is read: once for each slot that a split moves. */
+/** Counts how often a hash is read: once for each slot that a split moves. */
 class CountingEntries extends Entries {
   reads = 0
 

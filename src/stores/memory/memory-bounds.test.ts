@@ -188,7 +188,7 @@ describe('the choice of what to forget', () => {
 })
 
 describe('counters that newcomers share while every key is being refused', () => {
-  /** full returns a store in which every key is being refused. */
+  /** Returns a store in which every key is being refused. */
   function full(maxKeys: number, limit: Limit) {
     const subject = bounded(maxKeys)
     for (let i = 0; i < maxKeys; i++) {

@@ -49,7 +49,7 @@ async function hit(limit: Limit, afterMs: number, cost: number): Promise<string>
   return `${verdict.kind} ${verdict.remaining}`
 }
 
-/** livesFor claims that a key lives for so long, and not much longer. */
+/** Claims that a key lives for so long, and not much longer. */
 async function livesFor(limit: Limit, ms: number): Promise<void> {
   const left = await leftMs(limit)
   expect(left).toBeLessThanOrEqual(ms)

@@ -40,9 +40,9 @@ function bench() {
       (fault: unknown) => (fault instanceof StoreFault ? fault.reason : String(fault)),
     )
   }
-  /** sent says of each call where it went, and which keys it names. */
+  /** Says of each call where it went, and which keys it names. */
   const sent = (): string[] => connection.sent.map(({ key, args }) => `${key}: ${keysIn(args).join(' ')}`)
-  /** answer lets a call succeed; a call for a node leaves those sections alone whose place is 0. */
+  /** Lets a call succeed; a call for a node leaves those sections alone whose place is 0. */
   const answer = (i: number, ...remaining: number[]): void => connection.sent[i].resolve(verdicts(remaining))
   const answerNode = (i: number, places: number[], ...remaining: number[]): void =>
     connection.sent[i].resolve(Buffer.concat([Buffer.from(places), verdicts(remaining)]))

@@ -68,7 +68,7 @@ describe('a function decides as the script does, which has no quick ways:', () =
         const policy = random() < 0.4 && { policy: LEASED }
         return { key: `${name}:${key}`, limit, cost, enforce, ...policy, ...(isLate && cost > 0 && { debit: true }) }
       }
-      /** lend has something out of a counter, or nothing any more, as both ways find it. */
+      /** Has something out of a counter, or nothing any more, as both ways find it. */
       const lend = async (): Promise<void> => {
         const [limit, key, out] = [pick(limits), Math.floor(random() * 3), Math.floor(random() * 6)]
         for (const way of ['function', 'script']) {

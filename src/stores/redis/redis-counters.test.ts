@@ -12,7 +12,7 @@ function scene() {
   return { connection, counters: new RedisCounters(connection, '', readableKeys('')) }
 }
 
-/** lastOf returns the last call of so many, which nothing but other calls has held up. */
+/** Returns the last call of so many, which nothing but other calls has held up. */
 async function lastOf({ sent }: FakeConnection, calls: number) {
   await new Promise((resolve) => setImmediate(resolve))
   expect(sent).toHaveLength(calls)

@@ -26,7 +26,7 @@ const MAX_COUNTERS = 500
 /** How many keys a server looks at in one step. */
 const SCAN_COUNT = '1000'
 
-/** RedisCounters does with counters what operators want: on a single server and on a cluster alike, whatever the prefix. */
+/** Does with counters what operators want: on a single server and on a cluster alike, whatever the prefix. */
 export class RedisCounters {
   readonly #connection: RedisConnection
   readonly #keyPrefix: string

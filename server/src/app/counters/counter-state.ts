@@ -18,7 +18,7 @@ export interface CounterState {
   readonly holdsPermits: boolean
 }
 
-/** stateOf looks at a counter, and changes nothing. */
+/** Looks at a counter, and changes nothing. */
 export async function stateOf({ store, whenConnected }: Counters, key: string, limit: Limit): Promise<CounterState> {
   const [verdict] = await whenConnected(() => store.decide([{ key, limit, cost: 0, enforce: true }]))
   const lent = await whenConnected(() => store.counters.lent(storedKey(key, limit)))

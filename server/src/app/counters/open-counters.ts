@@ -28,16 +28,16 @@ const NAMES: readonly SettingName[] = [
 /** COUNTER_FLAGS are the flags of commands that look at counters. They mean what they mean to serve. */
 export const COUNTER_FLAGS = SETTINGS.filter(({ flag }) => NAMES.includes(flag))
 
-/** Counters are those that a service with the same settings has in Redis. */
+/** Those that a service with the same settings has in Redis. */
 export interface Counters {
   readonly store: RedisStore
   readonly counters: RedisCounters
-  /** whenConnected does something that can be done again until the servers that it needs are connected. */
+  /** Does something that can be done again until the servers that it needs are connected. */
   whenConnected<T>(act: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** keysOf spells keys as a service with the same settings does. */
+/** Spells keys as a service with the same settings does. */
 export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeyEncoder {
   const from = new SettingSources(flags, env)
   return new KeyEncoder(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
@@ -54,7 +54,7 @@ export function namesOf(flags: Flags, env: NodeJS.ProcessEnv): StoredKeys {
     : readableKeys(keyPrefix)
 }
 
-/** openCounters opens the counters that flags and variables name. */
+/** Opens the counters that flags and variables name. */
 export function openCounters(command: string, flags: Flags, env: NodeJS.ProcessEnv): Counters {
   const from = new SettingSources(flags, env)
   const given = from.given('redis')

@@ -6,14 +6,14 @@ const BYTES_A_MIB = 1_048_576
 
 /** A DecisionOutlet is where the lines of all processes go: one writer for one file, or standard output. */
 export interface DecisionOutlet {
-  /** send takes lines. It resolves when there is room for more, and never rejects. */
+  /** Takes lines. It resolves when there is room for more, and never rejects. */
   send(text: string): Promise<void>
-  /** reopen goes on in a file of the same name, whatever became of the one before. */
+  /** Goes on in a file of the same name, whatever became of the one before. */
   reopen(): Promise<void>
   close(): Promise<void>
 }
 
-/** openOutlet opens what --decision-log names. */
+/** Opens what --decision-log names. */
 export function openOutlet({ decisionLog }: Pick<Config, 'decisionLog'>, log: Log): DecisionOutlet | undefined {
   if (decisionLog === undefined) return undefined
   const { target: path, maxMib, files: keep } = decisionLog
@@ -32,7 +32,7 @@ export function openOutlet({ decisionLog }: Pick<Config, 'decisionLog'>, log: Lo
   return { send: async (text) => void (await file.write(text)), reopen: () => file.reopen(), close: () => file.close() }
 }
 
-/** standardOutput puts lines among those of the log, which never waits for its reader. */
+/** Puts lines among those of the log, which never waits for its reader. */
 function standardOutput(log: Log): DecisionOutlet {
   const nothing = async (): Promise<void> => {}
   return { send: async (text) => log.print(text), reopen: nothing, close: nothing }

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { LineQueue } from './line-queue.ts'
 
-/** queued is a queue whose receiver takes texts when `take` is called. */
+/** A queue whose receiver takes texts when `take` is called. */
 function queued() {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())

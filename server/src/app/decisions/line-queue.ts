@@ -4,7 +4,7 @@ const DELAY_MS = 100
 /** How long a process that ends waits for its lines to be taken. */
 const MAX_WAIT_MS = 1_000
 
-/** LineQueue collects lines, and sends those of a tenth of a second together, one text at a time. It never grows beyond 1 MiB. */
+/** Collects lines, and sends those of a tenth of a second together, one text at a time. It never grows beyond 1 MiB. */
 export class LineQueue {
   readonly #send: (text: string) => Promise<void>
   #waiting = ''
@@ -16,7 +16,7 @@ export class LineQueue {
     this.#send = send
   }
 
-  /** write takes a line, unless too many wait: then it returns false. */
+  /** Takes a line, unless too many wait: then it returns false. */
   readonly write = (line: string): boolean => {
     if (this.#waiting.length + line.length > MAX_WAITING) return false
     this.#waiting += line
@@ -24,7 +24,7 @@ export class LineQueue {
     return true
   }
 
-  /** close sends what is left, or gives up soon. */
+  /** Sends what is left, or gives up soon. */
   async close(): Promise<void> {
     let giveUp: NodeJS.Timeout | undefined
     const deadline = new Promise<void>((resolve) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { RotatingFile } from './rotating-file.ts'
 
-/** rotating is a file in a folder of its own. */
+/** A file in a folder of its own. */
 function rotating(maxBytes = 100, keep = 2, name = 'log') {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-rotating-'))
   onTestFinished(() => rmSync(dir, { recursive: true }))

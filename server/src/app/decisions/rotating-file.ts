@@ -19,7 +19,7 @@ export interface RotatingFileEvents {
   recovered(): void
 }
 
-/** RotatingFile appends texts to a file, one after the other. Whatever is wrong with the file, nobody has to wait or fail. */
+/** Appends texts to a file, one after the other. Whatever is wrong with the file, nobody has to wait or fail. */
 export class RotatingFile {
   readonly #options: RotatingFileOptions
   readonly #events: RotatingFileEvents
@@ -38,7 +38,10 @@ export class RotatingFile {
     this.#events = events
   }
 
-  /** write appends a text, and resolves with whether it is written; if not, it is lost, or a part of it is there. It never rejects. */
+  /**
+   * Appends a text, and resolves with whether it is written; if not, it is lost, or a part of it is there. It never
+   * rejects.
+   */
   write(text: string): Promise<boolean> {
     if (this.#waiting + text.length > MAX_WAITING) {
       this.#fail('the disk does not keep up')
@@ -51,7 +54,7 @@ export class RotatingFile {
     })
   }
 
-  /** reopen has what comes next go to a file of that name, whatever became of the one before. */
+  /** Has what comes next go to a file of that name, whatever became of the one before. */
   reopen(): Promise<void> {
     return this.#next(() => this.#close())
   }

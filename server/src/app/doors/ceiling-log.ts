@@ -4,7 +4,7 @@ import type { Log } from '../log/log.ts'
 
 const QUIET_MS = 60_000
 
-/** CeilingLog writes a line about what the ceiling refuses: the first request immediately, then a count at most once a minute. */
+/** Writes a line about what the ceiling refuses: the first request immediately, then a count at most once a minute. */
 export class CeilingLog {
   readonly #log: Log
   readonly #isShadow: boolean
@@ -17,7 +17,7 @@ export class CeilingLog {
     this.#isShadow = isShadow
   }
 
-  /** hit hears of a refusal. It is on the way of floods: between two lines it only counts. */
+  /** Hears of a refusal. It is on the way of floods: between two lines it only counts. */
   readonly hit = ({ scope, limit }: CeilingHit, ip: string): void => {
     this.#count++
     if (this.#first !== undefined) return
@@ -30,7 +30,7 @@ export class CeilingLog {
     clearTimeout(this.#quiet)
   }
 
-  /** #speak writes what there is to write, and then is quiet for a minute. */
+  /** Writes what there is to write, and then is quiet for a minute. */
   #speak(): void {
     this.#quiet = undefined
     if (this.#first === undefined) return

@@ -21,7 +21,7 @@ export interface CountedElsewhere {
 
 const INSTANCE = `${process.pid} ${performance.timeOrigin}`
 
-/** DoorMetrics is what one process that answers requests counts for Prometheus. */
+/** What one process that answers requests counts for Prometheus. */
 export class DoorMetrics {
   readonly decisions: DecisionMetrics
   readonly store = new StoreMetrics()
@@ -42,7 +42,7 @@ export class DoorMetrics {
     return this.#report(this.#sources, elsewhere)
   }
 
-  /** counted is a report without the figures of the process: those are since the last report, or of the moment. */
+  /** A report without the figures of the process: those are since the last report, or of the moment. */
   counted(elsewhere: CountedElsewhere): MetricsReport {
     const { families, ...rest } = this.#report(
       this.#sources.filter((source) => source !== this.#process),

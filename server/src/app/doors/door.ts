@@ -7,11 +7,11 @@ export type DoorName = (typeof DOOR_NAMES)[number]
 
 /** A Door is a way in for requests, through a port of its own or by connections that it is given. */
 export interface Door {
-  /** listen opens its port, and returns where it can be reached. */
+  /** Opens its port, and returns where it can be reached. */
   listen(place: Place): Promise<string>
   take(socket: Socket): void
-  /** shed has so many connections end without a failed call, if they are of the kind that lasts. */
+  /** Has so many connections end without a failed call, if they are of the kind that lasts. */
   shed(count: number): void
-  /** drain ends it without a failed call. */
+  /** Ends it without a failed call. */
   drain(deadlineMs: number): Promise<void>
 }

@@ -26,7 +26,7 @@ afterEach(async () => {
   await doors?.close()
 })
 
-/** open opens the HTTP door of a process whose rules are what `rules` returns. */
+/** Opens the HTTP door of a process whose rules are what `rules` returns. */
 async function open(rules = () => NO_RULES, args: string[] = []) {
   const entries: LogEntry[] = []
   doors = openDoors(

@@ -25,7 +25,7 @@ async function ask(port: number): Promise<IncomingMessage> {
   return response as IncomingMessage
 }
 
-/** waitingSockets resolves with the agent's connections when they wait for the next request. */
+/** Resolves with the agent's connections when they wait for the next request. */
 async function waitingSockets(): Promise<readonly Socket[]> {
   while (Object.keys(agent.freeSockets).length === 0) await new Promise(setImmediate)
   return Object.values(agent.freeSockets).flat() as Socket[]

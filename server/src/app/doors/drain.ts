@@ -9,9 +9,9 @@ export interface DrainTimes {
 }
 
 /**
- * drainable returns how to stop an HTTP server without a failed call: it stops listening, answers what is under way and
- * what still comes, and lets each connection end with its answer. Connections that wait for their next request are left
- * open for a while: a client that has just sent one cannot know that it would not be read (which is why the close() of
+ * Returns how to stop an HTTP server without a failed call: it stops listening, answers what is under way and what
+ * still comes, and lets each connection end with its answer. Connections that wait for their next request are left open
+ * for a while: a client that has just sent one cannot know that it would not be read (which is why the close() of
  * Node.js, which ends those at once, loses calls). Who is not done at the deadline is cut off.
  */
 export function drainable(server: Server): (times: DrainTimes) => Promise<void> {
@@ -49,13 +49,13 @@ export function drainable(server: Server): (times: DrainTimes) => Promise<void> 
   }
 }
 
-/** endIdle ends connections without a request; Node.js does not count those that never had one. */
+/** Ends connections without a request; Node.js does not count those that never had one. */
 function endIdle(server: Server, sockets: ReadonlySet<Socket>): void {
   server.closeIdleConnections()
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
 }
 
-/** endConnection tells the client that this answer is the last one on its connection. */
+/** Tells the client that this answer is the last one on its connection. */
 function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }

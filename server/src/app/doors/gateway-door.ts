@@ -23,7 +23,7 @@ import { type Place, reachable } from './listen.ts'
 /** Addresses that the ceiling of a process knows at once. */
 const CEILING_KEYS = 100_000
 
-/** GatewayLimits are what a gateway has of the process that it is in. */
+/** What a gateway has of the process that it is in. */
 export interface GatewayLimits {
   readonly limiter: GatewayLimiter
   /** Somebody wants to know the traces of requests. */
@@ -39,7 +39,7 @@ interface GatewayDoorParts extends GatewayLimits {
   readonly isShadow: boolean
 }
 
-/** gatewayDoor says how the gateway of a service is made; undefined where it has none. */
+/** Says how the gateway of a service is made; undefined where it has none. */
 export function gatewayDoor({ gateway: config, shadowMode }: Config, plan: GatewayPlan, log: Log) {
   return config && ((limits: GatewayLimits) => new GatewayDoor({ ...limits, config, plan, log, isShadow: shadowMode }))
 }
@@ -48,7 +48,7 @@ export function gatewayDoor({ gateway: config, shadowMode }: Config, plan: Gatew
 const ADDRESS_SHARE = 1 / 4
 const MIB = 1_048_576
 
-/** boundsOf is what is said about clients; the rest is as gateways have it. */
+/** What is said about clients; the rest is as gateways have it. */
 function boundsOf({ maxConnections, maxConnectionsPerAddress, maxHeldMib }: GatewayConfig): Partial<GatewayBounds> {
   return {
     ...(maxConnections !== undefined && { maxConnections }),
@@ -60,7 +60,7 @@ function boundsOf({ maxConnections, maxConnectionsPerAddress, maxHeldMib }: Gate
   }
 }
 
-/** GatewayDoor is the gateway of a process, on a port of its own or on connections that it is given. */
+/** The gateway of a process, on a port of its own or on connections that it is given. */
 export class GatewayDoor implements Door {
   readonly #parts: GatewayDoorParts
   readonly #gate: LimitGate
@@ -111,7 +111,7 @@ export class GatewayDoor implements Door {
     return reachable(this.#gateway?.addresses[0]?.port ?? place.port, place)
   }
 
-  /** open makes it ready for connections that it is given. */
+  /** Makes it ready for connections that it is given. */
   open(): Promise<void> {
     return this.#open({})
   }
@@ -137,7 +137,7 @@ export class GatewayDoor implements Door {
     this.#certificates?.start()
   }
 
-  /** setRoutes swaps the routes, in one step. */
+  /** Swaps the routes, in one step. */
   setRoutes(plan: GatewayPlan): void {
     this.#plan = plan
     this.#gateway?.reload(plan.table)

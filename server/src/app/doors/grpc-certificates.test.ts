@@ -14,7 +14,7 @@ beforeAll(async () => {
   await makeCertificates(made)
 })
 
-/** mounted makes a directory as Kubernetes mounts a secret: `tls.crt` leads to `..data/tls.crt`, `..data` to a version. */
+/** Makes a directory as Kubernetes mounts a secret: `tls.crt` leads to `..data/tls.crt`, `..data` to a version. */
 function mounted() {
   const dir = makeTemporaryDir('mounted')
   let version = 0

@@ -4,7 +4,7 @@ import type { Log } from '../log/log.ts'
 import type { GrpcTls } from '../settings/grpc-settings.ts'
 import { readAuthority, readPair } from '../settings/pem-files.ts'
 
-/** grpcTls reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */
+/** Reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */
 export function grpcTls({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls): GrpcTlsOptions {
   const { checkServerIdentity } = process.getBuiltinModule('node:tls')
   return {
@@ -23,10 +23,10 @@ export function grpcTls({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls)
 const LOOK_MS = 1_000
 
 /**
- * CertificateWatch has a server use other certificates when their files change. It looks at the times and sizes of the
- * files, behind all links, once a second, and reads them when two looks in a row agree on a change: certificate and key
- * are seldom written at once. Files that are wrong are logged, and those in use stay. It is made before the server reads
- * them, so that no change is missed.
+ * Has a server use other certificates when their files change. It looks at the times and sizes of the files, behind all
+ * links, once a second, and reads them when two looks in a row agree on a change: certificate and key are seldom
+ * written at once. Files that are wrong are logged, and those in use stay. It is made before the server reads them, so
+ * that no change is missed.
  */
 export class CertificateWatch {
   readonly #tls: GrpcTls
@@ -47,7 +47,7 @@ export class CertificateWatch {
     this.#seen = this.#inUse
   }
 
-  /** start looks from now on. */
+  /** Looks from now on. */
   start(): void {
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
   }
@@ -56,7 +56,7 @@ export class CertificateWatch {
     clearInterval(this.#timer)
   }
 
-  /** look compares the files with those in use, and reads them when they have changed and rest. */
+  /** Compares the files with those in use, and reads them when they have changed and rest. */
   look(): void {
     const marks = marksOf(this.#files)
     const isAtRest = marks === this.#seen
@@ -77,7 +77,7 @@ export class CertificateWatch {
   }
 }
 
-/** marksOf changes whenever one of the files does. At once: three files on a disk take less than 0.1 ms. */
+/** Changes whenever one of the files does. At once: three files on a disk take less than 0.1 ms. */
 function marksOf(files: readonly string[]): string {
   return files.map(markOf).join('\n')
 }

@@ -6,7 +6,7 @@ import type { Door } from './door.ts'
 import { grpcTls } from './grpc-certificates.ts'
 import { reachable } from './listen.ts'
 
-/** grpcServer makes the server that the settings describe. */
+/** Makes the server that the settings describe. */
 export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: string) => void): GrpcServer {
   const { tls, maxConnectionAgeMs, maxConnectionAgeGraceMs, maxStreams, maxConnections, maxHeldMib } = config
   return new GrpcServer({
@@ -23,7 +23,7 @@ export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: st
   })
 }
 
-/** grpcDoor is a gRPC server as a door. */
+/** A gRPC server as a door. */
 export function grpcDoor(server: GrpcServer, { grpc, drainTimeoutMs }: Config): Door {
   const isUnix = grpc.socketPath !== undefined
   return {

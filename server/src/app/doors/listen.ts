@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type ListenOptions, type Server } from 'node
 /** A Place is where a door listens: a host and a port, or a Unix socket. */
 export type Place = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** listen resolves when a server listens. It takes the place of a Unix socket that a killed process has left behind. */
+/** Resolves when a server listens. It takes the place of a Unix socket that a killed process has left behind. */
 export async function listen(server: Server, place: Place): Promise<void> {
   try {
     await startListening(server, place)
@@ -39,19 +39,19 @@ function isStale(path: string, error: unknown): Promise<boolean> {
 
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(['0.0.0.0', '::'])
 
-/** portOf is the port that a server listens on, which the system may have picked. */
+/** The port that a server listens on, which the system may have picked. */
 export function portOf(server: Server): number {
   return (server.address() as Partial<AddressInfo> | null)?.port ?? 0
 }
 
-/** reachable spells where a server can be reached from this machine: `localhost:8080`, `[::1]:8080`, `unix:/run/a.sock`. */
+/** Spells where a server can be reached from this machine: `localhost:8080`, `[::1]:8080`, `unix:/run/a.sock`. */
 export function reachable(port: number, place: Place): string {
   if ('path' in place) return `unix:${place.path}`
   const { host } = place
   return placeText({ host: EVERY_ADDRESS.has(host) ? 'localhost' : host, port })
 }
 
-/** placeText formats a place for people. */
+/** Formats a place for people. */
 export function placeText(place: Place): string {
   if ('path' in place) return place.path
   return place.host.includes(':') ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`

@@ -21,8 +21,8 @@ export interface StoreWatchers {
 }
 
 /**
- * openServiceStore opens the store that the configuration names, logs what it tells and counts it. `reached` is told
- * whether the servers of a shared store can be reached, whenever that may have changed.
+ * Opens the store that the configuration names, logs what it tells and counts it. `reached` is told whether the servers
+ * of a shared store can be reached, whenever that may have changed.
  */
 export function openServiceStore(
   config: StoreConfig,
@@ -115,7 +115,7 @@ const MAX_REASONS = 4
 /** What a server says begins with a code. */
 const CODE = /^[A-Z]{4,} /
 
-/** oncePer returns whether something was not told within the time that is given. */
+/** Returns whether something was not told within the time that is given. */
 function oncePer(ms: number): (what: string) => boolean {
   const toldAt = new Map<string, number>()
   return (what) => {
@@ -126,7 +126,7 @@ function oncePer(ms: number): (what: string) => boolean {
   }
 }
 
-/** certificatesOf reads what TLS to Redis needs. */
+/** Reads what TLS to Redis needs. */
 export function certificatesOf(tls: RedisTls): Certificates {
   return { ...readRedisTls(tls), ...(tls.anyHostName && { checkServerIdentity: () => undefined }) }
 }

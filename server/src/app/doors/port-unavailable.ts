@@ -32,7 +32,7 @@ const CHOICES: { readonly [Name in PortName]: Choices } = {
 /** What Node.js was doing when a port could not be opened. Other errors on the way, such as of certificates, are not about it. */
 const SYSCALLS: ReadonlySet<string | undefined> = new Set(['listen', 'bind', 'getaddrinfo'])
 
-/** orUnavailable waits until a port is open. It rejects with what keeps it closed, and the settings that change that. */
+/** Waits until a port is open. It rejects with what keeps it closed, and the settings that change that. */
 export async function orUnavailable<T>(name: PortName, place: Place, opening: Promise<T>): Promise<T> {
   try {
     return await opening

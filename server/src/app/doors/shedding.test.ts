@@ -36,10 +36,10 @@ async function open(args: string[], layers?: (layer: ShedLayer) => LayerMode | u
   return { doors, post }
 }
 
-/** FULL is a fleet that can serve one request a second. */
+/** A fleet that can serve one request a second. */
 const FULL = ['--shed-capacity', '1', '--shed-reserved', '0']
 
-/** shedOf asks until a request is shed: the capacity is there again a second later. */
+/** Asks until a request is shed: the capacity is there again a second later. */
 async function shedOf(ask: () => Promise<Response>): Promise<Response> {
   return until('a request is shed', async () => {
     await ask()

@@ -4,7 +4,7 @@ import { untilReached } from './until-reached.ts'
 const NEVER = new Promise<void>(() => {})
 const NOW = Promise.resolve()
 
-/** looksUntil counts the looks that a start takes. `each` runs before each of them. */
+/** Counts the looks that a start takes. `each` runs before each of them. */
 async function looksUntil(
   reached: Promise<void>,
   attempted: Promise<void>,

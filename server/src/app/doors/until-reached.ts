@@ -6,9 +6,10 @@ const LOOKS_AFTER_FAILURE = 10
 const MAX_LOOKS = 50
 
 /**
- * untilReached resolves when the store is reached; a second after the start, if the first attempt to connect has failed by then;
- * and after five seconds in any case: a store that is away, or does not answer, prevents no start. The time is counted in looks, each
- * a turn of the event loop: while a busy process has none, nothing that the store has answered is read either.
+ * Resolves when the store is reached; a second after the start, if the first attempt to connect has failed by then; and
+ * after five seconds in any case: a store that is away, or does not answer, prevents no start. The time is counted in
+ * looks, each a turn of the event loop: while a busy process has none, nothing that the store has answered is read
+ * either.
  */
 export async function untilReached(
   reached: Promise<void>,

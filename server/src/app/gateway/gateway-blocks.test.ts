@@ -15,7 +15,7 @@ limits:
     escalate: { block_after: 5, block_for: 1h }
 `
 
-/** startBlocking runs a gateway, and counts what its client gets. */
+/** Runs a gateway, and counts what its client gets. */
 async function startBlocking(name: string, redis: string | undefined) {
   const args = redis === undefined ? [] : ['--redis', redis, '--redis-timeout', '60s']
   const { url, admin } = await startRoutes(routes(name), (_, response) => response.end(), args)
@@ -26,7 +26,7 @@ async function startBlocking(name: string, redis: string | undefined) {
     counts[response.status === 200 ? 'allowed' : 'denied']++
     return Number(response.headers.get('retry-after') ?? 0)
   }
-  /** metric is the sum of the series that have some labels. */
+  /** The sum of the series that have some labels. */
   const metric = async (family: string, ...labels: string[]): Promise<number> => {
     const lines = (await (await fetch(`${admin}/metrics`)).text()).split('\n')
     const found = lines.filter((line) => line.startsWith(`${family}{`) && labels.every((label) => line.includes(label)))

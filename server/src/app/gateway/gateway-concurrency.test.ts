@@ -10,7 +10,7 @@ routes:
   - { name: all, limits: [100/1h] }
 `
 
-/** holding is an app whose requests wait until they are let go. */
+/** An app whose requests wait until they are let go. */
 function holding() {
   const held: ServerResponse[] = []
   const listener = (_: IncomingMessage, response: ServerResponse): void => void held.push(response)
@@ -145,7 +145,7 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
 describe('a caller that is trusted to say how much a request matters', () => {
   const TEXT = ROUTES.replace('upstreams', 'priority_header: X-Priority\nupstreams')
 
-  /** asked says what the app hears of a field, and as what a request is shed that says by it that it is critical. */
+  /** Says what the app hears of a field, and as what a request is shed that says by it that it is critical. */
   async function asked(text: string, args: readonly string[], more: Record<string, string> = {}) {
     const held: ServerResponse[] = []
     const seen: (string | undefined)[] = []

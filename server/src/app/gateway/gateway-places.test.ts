@@ -19,21 +19,21 @@ routes:
   - { name: all, limits: [{ name: at once, algorithm: concurrency, requests_per_unit: 1, lease_ttl: ${TTL_MS}ms }] }
 `
 
-/** placesIn are the places that Redis has of a gateway. */
+/** The places that Redis has of a gateway. */
 const placesIn = (prefix: string) => heldPlaces(`${prefix}*at once*`)
 
-/** redisArgs are those of a gateway on the Redis of the test run, and its prefix. */
+/** Those of a gateway on the Redis of the test run, and its prefix. */
 async function redisArgs(url?: string) {
   const prefix = `${randomUUID()}:`
   const address = url ?? (await sharedRedis()).url
   return { prefix, args: ['--redis', address, '--key-prefix', prefix, '--redis-timeout', '60s'] }
 }
 
-/** reached waits until a gateway counts in Redis: before that, it decides by itself. */
+/** Waits until a gateway counts in Redis: before that, it decides by itself. */
 const reached = (lines: readonly string[]): Promise<unknown> =>
   until('Redis is reached', () => lines.some((line) => line.includes('store.connected')))
 
-/** outlives waits until a place has been held for longer than its lease. */
+/** Waits until a place has been held for longer than its lease. */
 async function outlives(prefix: string): Promise<void> {
   const [first] = await until('the place is taken', async () => {
     const places = await placesIn(prefix)
@@ -54,7 +54,7 @@ const metric = async (admin: string, outcome: string): Promise<number> => {
   return Number(new RegExp(`^ratelimit_renewals_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
-/** opened asks for an answer that goes on, and does not read it. (fetch gives up an answer that nobody holds.) */
+/** Asks for an answer that goes on, and does not read it. (fetch gives up an answer that nobody holds.) */
 async function opened(url: string) {
   const asked = request(url, { agent: false }).end()
   asked.on('error', () => {})

@@ -34,7 +34,7 @@ it('takes HTTP/1.1 and HTTP/2 over TLS, with the same limits', async () => {
   expect([await ask(), await ask()]).toEqual([200, 429])
 })
 
-/** started is a gateway over TLS with its files, which a test may change. */
+/** A gateway over TLS with its files, which a test may change. */
 async function started(args: (dir: string) => readonly string[] = () => []) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-tls-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))

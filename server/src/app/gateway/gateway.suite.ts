@@ -8,7 +8,7 @@ import { logTo } from '../log/log.ts'
 import { readGatewayConfig } from '../settings/gateway-settings.ts'
 import { startService } from '../wire.ts'
 
-/** startApp starts an app for one test, and returns its address. */
+/** Starts an app for one test, and returns its address. */
 export async function startApp(listener: RequestListener): Promise<string> {
   const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -19,7 +19,7 @@ export async function startApp(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** routesFile writes a routes file for one test, and returns its path and how it is changed. */
+/** Writes a routes file for one test, and returns its path and how it is changed. */
 export function routesFile(text: string) {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-routes-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))
@@ -30,7 +30,7 @@ export function routesFile(text: string) {
 
 const PORTS = ['--port', '0', '--host', '127.0.0.1', '--admin-port', '0', '--hot-keys', 'off']
 
-/** startGateway runs a gateway in this process for one test, as the command does. */
+/** Runs a gateway in this process for one test, as the command does. */
 export async function startGateway(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const lines: string[] = []
   const log = logTo(({ level, event, message }) => lines.push(`${level} ${event}: ${message}`))
@@ -39,7 +39,7 @@ export async function startGateway(args: readonly string[], env: NodeJS.ProcessE
   return { service, url: `http://${service.addresses.gateway}`, admin: `http://${service.addresses.admin}`, lines }
 }
 
-/** startRoutes runs a gateway with a routes file, in which APP stands for the address of the app. */
+/** Runs a gateway with a routes file, in which APP stands for the address of the app. */
 export async function startRoutes(text: string, listener: RequestListener, args: readonly string[] = []) {
   const app = await startApp(listener)
   const { file, change } = routesFile(text.replaceAll('APP', app))
@@ -47,7 +47,7 @@ export async function startRoutes(text: string, listener: RequestListener, args:
   return { ...running, app, change: (other: string) => change(other.replaceAll('APP', app)) }
 }
 
-/** statuses are those of requests that are sent one after the other. */
+/** Those of requests that are sent one after the other. */
 export async function statuses(count: number, send: () => Promise<Response>): Promise<readonly number[]> {
   const found: number[] = []
   for (let i = 0; i < count; i++) {

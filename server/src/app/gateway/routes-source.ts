@@ -10,15 +10,15 @@ import { readRoutes } from './read-routes.ts'
 /** What the command line is called in errors. */
 const COMMAND_LINE = 'command line'
 
-/** RoutesInForce is a routes file as it was read, and what it says. */
+/** A routes file as it was read, and what it says. */
 export interface RoutesInForce {
   readonly input: RuleInput
   readonly plan: GatewayPlan
 }
 
 /**
- * RoutesSource delivers the limits of a routes file as rules, and tells of its routes when those rules are in force. A file
- * that is wrong leaves both as they were.
+ * Delivers the limits of a routes file as rules, and tells of its routes when those rules are in force. A file that is
+ * wrong leaves both as they were.
  */
 export class RoutesSource implements RuleSource {
   readonly name: string
@@ -43,15 +43,17 @@ export class RoutesSource implements RuleSource {
   }
 
   /**
-   * inputFor is the routes file that goes with these rules: the one to come, once its limits are among them. Who puts rules
-   * into force elsewhere puts it into force with them, so that no request meets routes without their limits.
+   * The routes file that goes with these rules: the one to come, once its limits are among them. Who puts rules into
+   * force elsewhere puts it into force with them, so that no request meets routes without their limits.
    */
   inputFor(inputs: readonly RuleInput[]): RuleInput {
     const next = this.#next
     return next?.plan.rules.every((rule) => inputs.includes(rule)) ? next.input : this.current.input
   }
 
-  /** follow checks domains from now on, and tells of every change. It throws where a route asks for rules that there are not. */
+  /**
+   * Checks domains from now on, and tells of every change. It throws where a route asks for rules that there are not.
+   */
   follow(rules: () => RuleSet, changed: (routes: RoutesInForce) => void): void {
     this.#rules = rules
     this.#changed = changed
@@ -96,7 +98,7 @@ export class RoutesSource implements RuleSource {
     }
   }
 
-  /** #requireDomains refuses a domain without rules: a misspelt one would limit nothing. */
+  /** Refuses a domain without rules: a misspelt one would limit nothing. */
   #requireDomains({ domains }: GatewayPlan): void {
     const known = this.#rules?.().domains
     if (known === undefined) return

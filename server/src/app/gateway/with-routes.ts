@@ -15,7 +15,7 @@ export interface WithRoutes {
 /** What a text that may be a routes file has. Most rule files have none of it, and are parsed once. */
 const MARK = /^["']?(?:upstreams|routes)["']?\s*:/m
 
-/** withRoutes tells routes files from rule files, by what they hold. It throws a RulesError with all that is wrong in them. */
+/** Tells routes files from rule files, by what they hold. It throws a RulesError with all that is wrong in them. */
 export function withRoutes(texts: readonly RuleText[]): WithRoutes {
   const routes: GatewayPlan[] = []
   const errors: SluiceError[] = []

@@ -11,7 +11,7 @@ const TTL_MS = 45_000
 const MAX_WRITTEN = 262_144
 const MAX_LENGTH = 50
 
-/** OtherNodes is what other nodes told last, and how many were not asked. */
+/** What other nodes told last, and how many were not asked. */
 export interface OtherNodes {
   readonly reports: readonly HotKeysReport[]
   readonly leftOut: number
@@ -32,8 +32,8 @@ interface Opened {
 type FleetConfig = Pick<Config, 'keyPrefix' | 'redisTls' | 'redisSentinelAuth'>
 
 /**
- * openFleetNotes shares keys through Redis, on a connection of its own that is made when it is first needed: lists are long,
- * and decisions do not wait behind them.
+ * Shares keys through Redis, on a connection of its own that is made when it is first needed: lists are long, and
+ * decisions do not wait behind them.
  */
 export function openFleetNotes(redisUrl: string, config: FleetConfig): FleetNotes {
   const node = randomBytes(8).toString('hex')
@@ -75,7 +75,7 @@ async function open(url: string, { keyPrefix, redisTls, redisSentinelAuth }: Fle
   return { notes: store.hotKeyNotes, close: () => store.close() }
 }
 
-/** noteOf spells a report so that it fits. */
+/** Spells a report so that it fits. */
 export function noteOf(report: HotKeysReport): string {
   for (let length = MAX_LENGTH; length >= 1; length = Math.floor(length / 2)) {
     const text = JSON.stringify(shorten(report, length))

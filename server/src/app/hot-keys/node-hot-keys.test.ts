@@ -22,7 +22,7 @@ function reportOf(...keys: Counted[]): HotKeysReport {
   }
 }
 
-/** nodeOf is a node whose processes report this. */
+/** A node whose processes report this. */
 function nodeOf(reports: readonly HotKeysReport[], url?: string, keyPrefix = '') {
   const told: LogEntry[] = []
   const config: Config = { ...readConfig([], {}), keyPrefix }

@@ -20,7 +20,7 @@ const MAX_LENGTH = 200
 
 /** What NodeHotKeys are made of. */
 export interface NodeHotKeysParts {
-  /** collect returns a report of each process that answers requests. */
+  /** Returns a report of each process that answers requests. */
   readonly collect: () => MaybePromise<readonly HotKeysReport[]>
   /** Undefined: there are no other nodes. */
   readonly fleet: FleetNotes | undefined
@@ -28,7 +28,7 @@ export interface NodeHotKeysParts {
   readonly log: Log
 }
 
-/** NodeHotKeys is what a node knows of its keys: those of all its processes together, and those of other nodes. */
+/** What a node knows of its keys: those of all its processes together, and those of other nodes. */
 export class NodeHotKeys {
   readonly #parts: NodeHotKeysParts
   readonly #alarm: HotKeyAlarm
@@ -45,7 +45,7 @@ export class NodeHotKeys {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref()
   }
 
-  /** look looks for hot keys, and tells other nodes. It never rejects. */
+  /** Looks for hot keys, and tells other nodes. It never rejects. */
   async look(): Promise<void> {
     const report = await this.#collect()
     this.#alarm.look(report)
@@ -63,7 +63,7 @@ export class NodeHotKeys {
     }
   }
 
-  /** ask returns the keys of this node, or of all of them. */
+  /** Returns the keys of this node, or of all of them. */
   async ask(scope: HotKeysScope): Promise<ScopedReport> {
     const own = await this.#collect()
     const alone = { report: own, scope: 'node', nodes: 1, nodesLeftOut: 0 } as const
@@ -79,7 +79,7 @@ export class NodeHotKeys {
     }
   }
 
-  /** figures are what metrics show, by domain and rule: as of the last look. */
+  /** What metrics show, by domain and rule: as of the last look. */
   figures(): readonly HotKeyFigures[] {
     return this.#alarm.figures(this.#last)
   }
@@ -95,7 +95,7 @@ export class NodeHotKeys {
   }
 }
 
-/** openHotKeys begins to look at the keys of a node. */
+/** Begins to look at the keys of a node. */
 export function openHotKeys(config: Config, log: Log, collect: NodeHotKeysParts['collect']): NodeHotKeys {
   const { redisUrl, hotKeys, hotKeyLimits: limits } = config
   const fleet = redisUrl === undefined || !hotKeys ? undefined : openFleetNotes(redisUrl, config)

@@ -12,9 +12,9 @@ interface Seen {
 }
 
 /**
- * BoundedLog passes on what it is told, but the same thing only once a second: a server that flaps or a fault in every
- * request must not fill the disk. What was held back is told as a number at the end of the second. What every worker
- * tells (Redis is away) is told once.
+ * Passes on what it is told, but the same thing only once a second: a server that flaps or a fault in every request
+ * must not fill the disk. What was held back is told as a number at the end of the second. What every worker tells
+ * (Redis is away) is told once.
  */
 export class BoundedLog {
   readonly #pass: (entry: LogEntry) => void
@@ -38,7 +38,7 @@ export class BoundedLog {
     }
   }
 
-  /** flush tells how often things happened that were not told, and starts a new second. */
+  /** Tells how often things happened that were not told, and starts a new second. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -54,7 +54,7 @@ export class BoundedLog {
     this.#messages.clear()
   }
 
-  /** #keyOf tells messages apart as long as they are few, and then counts all others of the event together. */
+  /** Tells messages apart as long as they are few, and then counts all others of the event together. */
   #keyOf({ event, message }: LogEntry): string {
     const key = `${event} ${message}`
     if (this.#seen.has(key)) return key

@@ -21,8 +21,8 @@ const DIM = '\u001b[2m'
 const CONTROL = /[\0-\x09\x0b-\x1f\x7f-\x9f]/g
 
 /**
- * formatRecord spells a record for people: time, level, message, then what belongs to it as name=value. Lines after the
- * first are indented, so that none of them can pass for a record of its own.
+ * Spells a record for people: time, level, message, then what belongs to it as name=value. Lines after the first are
+ * indented, so that none of them can pass for a record of its own.
  */
 export function formatRecord(record: LogRecord, isTerminal: boolean): string {
   const { level, time, event: _, msg, ...fields } = record

@@ -11,9 +11,9 @@ export interface Log {
   info(event: string, message: string, fields?: LogFields): void
   warn(event: string, message: string, fields?: LogFields): void
   error(event: string, message: string, fields?: LogFields): void
-  /** print puts a text for people among the lines. */
+  /** Puts a text for people among the lines. */
   print(text: string): void
-  /** end tells what is still being counted, and resolves when all is written, or nobody reads it. */
+  /** Tells what is still being counted, and resolves when all is written, or nobody reads it. */
   end(): Promise<void>
 }
 
@@ -28,7 +28,7 @@ export interface LogOptions {
   readonly out?: Outlet
 }
 
-/** createLog makes the log of a process: one line an event, no secrets, and no storms. */
+/** Makes the log of a process: one line an event, no secrets, and no storms. */
 export function createLog({ level, format, isTerminal, secrets, out = standardOutput() }: LogOptions): Log {
   const hide = hider(secrets)
   const lowest = LOG_LEVELS.indexOf(level)
@@ -47,13 +47,13 @@ export function createLog({ level, format, isTerminal, secrets, out = standardOu
   }
 }
 
-/** recordOf is a line of the log, in the order in which it is read. */
+/** A line of the log, in the order in which it is read. */
 function recordOf({ level, event, message, fields, worker }: LogEntry, hide: (text: string) => string): LogRecord {
   const said = { event, ...hidden(fields, hide), ...(worker !== undefined && { worker }), msg: hide(message) }
   return { level, time: new Date().toISOString(), ...said }
 }
 
-/** logTo makes a Log of a function that takes entries. It prints nothing. */
+/** Makes a Log of a function that takes entries. It prints nothing. */
 export function logTo(write: (entry: LogEntry) => void): Log {
   const at =
     (level: LogLevel) =>
@@ -81,7 +81,7 @@ interface PipeHandle {
   readonly _handle?: { setBlocking?(isBlocking: boolean): void }
 }
 
-/** standardOutput writes without waiting: a reader that has stopped reading must not stop the service. */
+/** Writes without waiting: a reader that has stopped reading must not stop the service. */
 function standardOutput(): Outlet {
   const { stdout } = process
   // A reader that has gone.
@@ -95,7 +95,7 @@ function standardOutput(): Outlet {
   }
 }
 
-/** written resolves when all that was written has left this process, or nobody takes it. */
+/** Resolves when all that was written has left this process, or nobody takes it. */
 function written(out: Outlet): Promise<void> {
   return new Promise((resolve) => {
     if (out.flush === undefined) return resolve()
@@ -107,7 +107,7 @@ function written(out: Outlet): Promise<void> {
 /** The shortest text that is taken for a secret: anything shorter would tear holes into ordinary words. */
 const MIN_SECRET = 4
 
-/** hider returns a function that takes the secrets, and the credentials of any address, out of a text. */
+/** Returns a function that takes the secrets, and the credentials of any address, out of a text. */
 export function hider(secrets: readonly string[]): (text: string) => string {
   const spellings = secrets.flatMap((secret) => [
     secret,

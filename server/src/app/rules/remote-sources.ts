@@ -16,7 +16,7 @@ import { tokenOf } from './rules-token.ts'
 
 type RulesConfig = Pick<Config, 'remoteRules' | 'dataDir' | 'mergeDomains' | 'compatibility'>
 
-/** openRemoteSources makes the sources of rules at addresses. Nothing is asked yet. */
+/** Makes the sources of rules at addresses. Nothing is asked yet. */
 export function openRemoteSources(config: RulesConfig, log: Log): readonly RemoteSource[] {
   const { remoteRules } = config
   const { urls, pollMs, timeoutMs } = remoteRules
@@ -43,7 +43,7 @@ function xdsSource(config: RulesConfig, xds: XdsConfig, { secureContext, ...star
   })
 }
 
-/** explainerOf says what is wrong with rules that were refused, in a thread of its own. */
+/** Says what is wrong with rules that were refused, in a thread of its own. */
 function explainerOf({ mergeDomains, compatibility }: RulesConfig): (inputs: readonly RuleInput[]) => Promise<string> {
   const loader = new ThreadLoader()
   return async (inputs) => {

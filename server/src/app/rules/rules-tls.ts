@@ -5,7 +5,7 @@ import { type PemPair, readAuthority, readPair } from '../settings/pem-files.ts'
 import type { RulesTls } from '../settings/remote-rules.ts'
 
 /**
- * rulesTls returns what makes the TLS context of the next connection: the files may have changed since the last. To read the
+ * Returns what makes the TLS context of the next connection: the files may have changed since the last. To read the
  * certificates of all authorities anew takes milliseconds, so a context is used again while they are the same.
  */
 export function rulesTls(tls: RulesTls): () => SecureContext | undefined {
@@ -30,7 +30,7 @@ function readFiles({ caFile, certFile, keyFile }: RulesTls): Files {
   }
 }
 
-/** optionsOf adds the authority to those that there are anyway: Node.js would take it in their place. */
+/** Adds the authority to those that there are anyway: Node.js would take it in their place. */
 function optionsOf({ ca, ...pair }: Files): SecureContextOptions {
   return { minVersion: 'TLSv1.2', ...pair, ...(ca && { ca: [...knownAuthorities(), ca.toString('latin1')] }) }
 }
@@ -42,7 +42,7 @@ function knownAuthorities(): readonly string[] {
   return getCACertificates('default') as readonly string[]
 }
 
-/** faulty has a file that is wrong be a fault of the source: the next connection may find another. */
+/** Has a file that is wrong be a fault of the source: the next connection may find another. */
 function faulty<T>(read: () => T): T {
   try {
     return read()

@@ -13,7 +13,7 @@ import { readRules } from './read-rules.ts'
 
 const PORTS = ['--host=127.0.0.1', '--http-port=0', '--grpc-port=0', '--admin-port=0']
 
-/** serve starts a service on free ports. It ends with the test. */
+/** Starts a service on free ports. It ends with the test. */
 async function serve(...args: string[]): Promise<{ readonly service: Service; readonly logged: string[] }> {
   const logged: string[] = []
   const log = logTo(({ event, message }) => logged.push(`${event} ${message}`))
@@ -28,7 +28,7 @@ const messageOf = (work: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   )
 
-/** secured is a server that speaks TLS 1.3, asks for a certificate and for a token. */
+/** A server that speaks TLS 1.3, asks for a certificate and for a token. */
 async function secured(): Promise<{
   readonly server: RulesServer
   readonly flags: string[]

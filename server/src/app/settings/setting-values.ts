@@ -149,7 +149,7 @@ export function tagsOf(given: Given): Readonly<Record<string, string>> {
   return Object.fromEntries(tags.flatMap((tag) => (tag === null ? [] : [[tag[1], tag[2]]])))
 }
 
-/** READERS has a function for each kind of setting: it checks what was given, and returns the value. */
+/** Has a function for each kind of setting: it checks what was given, and returns the value. */
 export const READERS = {
   address: addressOf,
   choice: choiceOf,

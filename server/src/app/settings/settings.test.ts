@@ -15,14 +15,14 @@ afterAll(() => rmSync(dir, { recursive: true }))
 const settings: readonly SettingSpec[] = SETTINGS
 const inFile = settings.filter(({ flag }) => flag !== 'config')
 
-/** withFile reads a config file with one line. */
+/** Reads a config file with one line. */
 function withFile(line: string): string {
   const file = join(dir, 'sluice.yaml')
   writeFileSync(file, `${line}\n`)
   return raisedBy(() => readConfig(['--config', file], {})).replace(file, 'FILE')
 }
 
-/** misspelled swaps two letters in the middle of a name, or doubles one. */
+/** Swaps two letters in the middle of a name, or doubles one. */
 function misspelled(name: string): string {
   const at = Math.floor(name.length / 2)
   const [a, b] = [name[at - 1], name[at]]

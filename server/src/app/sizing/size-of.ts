@@ -41,7 +41,7 @@ const SHARD_BASE_BYTES = 64 * 2 ** 20
 /** Callers are spread over so many partitions of a cluster: a shard more would have nothing to do. */
 export const MOST_SHARDS = 32
 
-/** sizeOf says what a demand takes. It is arithmetic on what was measured: see docs/sizing.md. */
+/** Says what a demand takes. It is arithmetic on what was measured: see docs/sizing.md. */
 export function sizeOf(demand: Demand): Size {
   const { perSecond, keys, limits, leased, keyForm } = demand
   const workerPerSecond = (COSTS.workerPerSecond * PLANNED_SHARE) / (1 + COSTS.workerFurtherLimit * (limits - 1))
@@ -65,7 +65,7 @@ export function sizeOf(demand: Demand): Size {
   }
 }
 
-/** shardsFor is the smallest number of shards of which none is busier than planned. With more of them, a call carries less. */
+/** The smallest number of shards of which none is busier than planned. With more of them, a call carries less. */
 function shardsFor(perSecond: number, workers: number, limits: number) {
   for (let shards = 1; ; shards++) {
     const perConnection = perSecond / workers / shards

@@ -26,7 +26,7 @@ export class SystemdNotices {
     this.#everyMs = watchdogMs(env)
   }
 
-  /** ready says that the service takes requests, and begins with signs of life where the unit has WatchdogSec. */
+  /** Says that the service takes requests, and begins with signs of life where the unit has WatchdogSec. */
   ready(): void {
     void this.#say('READY=1')
     if (this.#everyMs === undefined) return
@@ -34,7 +34,7 @@ export class SystemdNotices {
     this.#timer.unref()
   }
 
-  /** stopping says that the service was told to end. Signs of life go on until it has. */
+  /** Says that the service was told to end. Signs of life go on until it has. */
   stopping(): void {
     void this.#say('STOPPING=1')
   }

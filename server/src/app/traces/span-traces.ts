@@ -14,7 +14,7 @@ import { WatchedExporter } from './watched-exporter.ts'
 /** How long a process that ends waits for the collector. */
 const MAX_WAIT_MS = 1_000
 
-/** startTraces exports a span of each decision, as OTEL_* says. The queue is bounded, and nobody waits for it. */
+/** Exports a span of each decision, as OTEL_* says. The queue is bounded, and nobody waits for it. */
 export async function startTraces({ protocol }: TracesConfig, log: Log, isShadow: boolean): Promise<Traces> {
   diag.setLogger(warningsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   const exporter = new WatchedExporter(await exporterOf(protocol), log)
@@ -53,7 +53,10 @@ function observerOf(spans: DecisionSpans, isShadow: boolean): DoorObserver {
   }
 }
 
-/** followsParent says whether the sampler of OTEL_TRACES_SAMPLER, which the SDK reads, records nothing below a span that is not recorded. */
+/**
+ * Says whether the sampler of OTEL_TRACES_SAMPLER, which the SDK reads, records nothing below a span that is not
+ * recorded.
+ */
 function followsParent(): boolean {
   const { OTEL_TRACES_SAMPLER: sampler = '' } = process.env
   return sampler === '' || sampler.startsWith('parentbased_')
@@ -68,7 +71,7 @@ async function exporterOf(protocol: TraceProtocol): Promise<SpanExporter> {
   return new OTLPTraceExporter()
 }
 
-/** resource says who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first. */
+/** Says who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first. */
 function resource() {
   const own = { 'service.name': 'sluice', 'service.version': version(), 'process.pid': process.pid }
   return defaultResource()
@@ -80,7 +83,7 @@ function version(): string {
   return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version
 }
 
-/** warningsTo logs what the SDK has to say of its settings, and of spans that its queue had no room for. */
+/** Logs what the SDK has to say of its settings, and of spans that its queue had no room for. */
 function warningsTo(log: Log) {
   const quiet = (): void => {}
   const warn = (message: string): void => log.warn('traces.warning', message.split('\n', 1)[0])

@@ -9,7 +9,7 @@ const EXPORTERS: Readonly<Record<TraceProtocol, string>> = {
   'http/json': '@opentelemetry/exporter-trace-otlp-http@0.223',
 }
 
-/** requireTracePackages throws where traces are asked for, and something for them is not installed. It loads nothing. */
+/** Throws where traces are asked for, and something for them is not installed. It loads nothing. */
 export function requireTracePackages({ protocol, askedBy }: TracesConfig, resolve?: Resolve): void {
   const needed = [...ALWAYS, EXPORTERS[protocol]]
   const missing = needed.map(nameOf).filter((name) => !isInstalled(name, resolve))

@@ -1,8 +1,8 @@
 import type { DoorObserver } from '../../observe/door-observer.ts'
 
-/** Traces makes spans of decisions, and sends them away. */
+/** Makes spans of decisions, and sends them away. */
 export interface Traces {
   readonly observer: DoorObserver
-  /** close sends what is left, or gives up soon. It never rejects. */
+  /** Sends what is left, or gives up soon. It never rejects. */
   close(): Promise<void>
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { logTo } from '../log/log.ts'
 import { WatchedExporter } from './watched-exporter.ts'
 
-/** watched exports with results of its own. */
+/** Exports with results of its own. */
 function watched(...results: Parameters<Parameters<SpanExporter['export']>[1]>[0][]) {
   const lines: string[] = []
   const log = logTo(({ event, message }) => lines.push(`${event} ${message}`))

@@ -6,7 +6,7 @@ type Done = Parameters<SpanExporter['export']>[1]
 const SUCCESS = 0
 const MAX_REASON = 200
 
-/** WatchedExporter logs when spans cannot be sent, once, and when they can again. */
+/** Logs when spans cannot be sent, once, and when they can again. */
 export class WatchedExporter implements SpanExporter {
   readonly #exporter: SpanExporter
   readonly #log: Log

@@ -5,7 +5,7 @@ const STABLE_MS = 10_000
 /** So many ends in a row before a single worker was ready: more attempts would not help either. */
 const HOPELESS = 5
 
-/** CrashPace decides when a worker that ended is replaced: at once, unless it ends again and again. */
+/** Decides when a worker that ended is replaced: at once, unless it ends again and again. */
 export class CrashPace {
   #quick = 0
   #neverReady = 0
@@ -15,7 +15,7 @@ export class CrashPace {
     this.#neverReady = 0
   }
 
-  /** ended returns how long to wait before the next attempt. `readyMs` is how long the worker had been ready. */
+  /** Returns how long to wait before the next attempt. `readyMs` is how long the worker had been ready. */
   ended(readyMs: number | undefined): number {
     if (readyMs === undefined) this.#neverReady++
     this.#quick = readyMs !== undefined && readyMs >= STABLE_MS ? 0 : this.#quick + 1
@@ -24,7 +24,7 @@ export class CrashPace {
       : Math.min(FIRST_PAUSE_MS * 2 ** (this.#quick - 1), MAX_PAUSE_MS)
   }
 
-  /** isHopeless says whether workers only ever ended before they were ready. */
+  /** Says whether workers only ever ended before they were ready. */
   get isHopeless(): boolean {
     return this.#neverReady >= HOPELESS
   }

@@ -2,8 +2,8 @@
 const BEATS = 10
 
 /**
- * Heartbeat asks something again and again whether it is there, and tells once when it does not answer. It counts questions,
- * not time: when the whole machine stood still, or this process alone, nobody is at fault.
+ * Asks something again and again whether it is there, and tells once when it does not answer. It counts questions, not
+ * time: when the whole machine stood still, or this process alone, nobody is at fault.
  */
 export class Heartbeat {
   readonly #timer: NodeJS.Timeout

@@ -10,7 +10,7 @@ import { Primary } from './primary.ts'
 import type { Connection, WorkerEvents } from './worker-process.ts'
 
 const { FakeWorker } = vi.hoisted(() => {
-  /** FakeWorker is a worker without a process: the test says when it is ready, and when it ends. */
+  /** A worker without a process: the test says when it is ready, and when it ends. */
   class FakeWorker {
     static all: FakeWorker[] = []
     readonly id: number
@@ -48,7 +48,7 @@ const { FakeWorker } = vi.hoisted(() => {
       return this.given
     }
 
-    /** leave says that somebody else told it to end. */
+    /** Says that somebody else told it to end. */
     leave(): void {
       this.#events.told(this as never, { type: 'leaving' })
     }
@@ -75,7 +75,7 @@ const logged: string[] = []
 /** What the primary has told of what is in force, as revisions and versions of rules. */
 const inForce: string[] = []
 
-/** startPrimary returns a primary with a number of workers that are not ready yet, and the port of its HTTP door. */
+/** Returns a primary with a number of workers that are not ready yet, and the port of its HTTP door. */
 async function startPrimary(workers = 1, args: string[] = []) {
   const made = await makePrimary(workers, args)
   return { ...made, starting: made.primary.start() }
@@ -175,7 +175,7 @@ describe('connections', () => {
   })
 })
 
-/** patient has intervals pass when the test says so. */
+/** Has intervals pass when the test says so. */
 function patient(): void {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   onTestFinished(() => void vi.useRealTimers())

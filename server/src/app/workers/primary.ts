@@ -58,8 +58,8 @@ export interface PrimaryParts {
 }
 
 /**
- * Primary keeps workers running and hands them connections. It owns the ports, so that a worker can end without one of
- * them being closed, and it never reads from a connection: requests are the workers' business alone.
+ * Keeps workers running and hands them connections. It owns the ports, so that a worker can end without one of them
+ * being closed, and it never reads from a connection: requests are the workers' business alone.
  */
 export class Primary {
   readonly #config: Config
@@ -124,7 +124,7 @@ export class Primary {
     return this.#storeName
   }
 
-  /** listen opens the port of a door, and returns where it can be reached. */
+  /** Opens the port of a door, and returns where it can be reached. */
   async listen(door: DoorName, place: Place): Promise<string> {
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: door !== 'grpc' })
     server.on('connection', (socket) => {
@@ -137,13 +137,13 @@ export class Primary {
     return reachable(portOf(server), place)
   }
 
-  /** prepare has the processes of all workers start, which takes as long as everything before start() does. */
+  /** Has the processes of all workers start, which takes as long as everything before start() does. */
   prepare(): void {
     this.#isPrepared = true
     for (let id = 1; id <= this.#config.workers; id++) this.#spawn(id)
   }
 
-  /** start starts all workers, and resolves when they are ready. The rules are known by now. */
+  /** Starts all workers, and resolves when they are ready. The rules are known by now. */
   async start(): Promise<void> {
     const ready = new Promise<void>((resolve) => {
       this.#whenReady = resolve
@@ -156,7 +156,7 @@ export class Primary {
       this.#counting = setInterval(() => void this.reports('counted'), COUNTED_EVERY_MS).unref()
   }
 
-  /** applyRules has every worker use other rules: loads few, or asks for the parts of many. */
+  /** Has every worker use other rules: loads few, or asks for the parts of many. */
   applyRules({ inputs, parts }: RuleOrigin): void {
     const version = ++this.#version
     if (!this.#hasRules) return
@@ -170,24 +170,24 @@ export class Primary {
     }
   }
 
-  /** applyRoutes has the gateway of every worker go by other routes, whose rules it has. */
+  /** Has the gateway of every worker go by other routes, whose rules it has. */
   applyRoutes(input: RuleInput): void {
     if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'routes', input })
   }
 
-  /** #tellPart gives a worker a part of the rules, unless there are newer ones: it has been told of those. */
+  /** Gives a worker a part of the rules, unless there are newer ones: it has been told of those. */
   #tellPart(worker: WorkerProcess, version: number, at: number): void {
     const part = this.#origin().parts?.[at]
     if (version === this.#version && part !== undefined) worker.tell({ type: 'rule-part', version, part })
   }
 
-  /** hear has the health checks of every worker say what the node says. */
+  /** Has the health checks of every worker say what the node says. */
   hear(health: NodeHealth): void {
     this.#health = health
     if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'health', health })
   }
 
-  /** stats are the sums of all workers that answer. */
+  /** The sums of all workers that answer. */
   async stats(): Promise<ServiceStats> {
     const known = await this.reports('stats')
     const all = known.map(({ report }) => report)
@@ -195,8 +195,8 @@ export class Primary {
   }
 
   /**
-   * metrics are those of all workers. Those who ask while they are collected get the same ones. It never rejects: a worker
-   * that does not answer in time is told as it last was.
+   * Those of all workers. Those who ask while they are collected get the same ones. It never rejects: a worker that
+   * does not answer in time is told as it last was.
    */
   metrics(): Promise<MergedMetrics> {
     this.#collecting ??= this.reports('metrics').then((all) => {
@@ -206,18 +206,18 @@ export class Primary {
     return this.#collecting
   }
 
-  /** statsdCounts are the counts of each worker, for StatsD. */
+  /** The counts of each worker, for StatsD. */
   async statsdCounts(): Promise<readonly CountsReport[]> {
     const all = await this.reports('statsd')
     return all.map(({ pid, report }) => ({ process: String(pid), counts: report }))
   }
 
-  /** workerStates counts workers: those that take requests, and those that are about to. */
+  /** Counts workers: those that take requests, and those that are about to. */
   workerStates(): { readonly ready: number; readonly starting: number } {
     return { ready: this.#ready().length, starting: this.#workers.filter(({ state }) => state === 'starting').length }
   }
 
-  /** workerList is every worker, for people. */
+  /** Every worker, for people. */
   workerList(): readonly Omit<WorkerState, 'decisionsPerSecond'>[] {
     return [...this.#workers]
       .sort((a, b) => a.id - b.id)
@@ -225,7 +225,7 @@ export class Primary {
   }
 
   /**
-   * unready says why the node takes no requests: it is about to, or ends, or no worker takes any. A worker that is being
+   * Says why the node takes no requests: it is about to, or ends, or no worker takes any. A worker that is being
    * replaced is no reason: the others take its requests.
    */
   async unready(): Promise<string> {
@@ -238,7 +238,7 @@ export class Primary {
     return reasons.map(({ worker, report }) => `worker ${worker}: ${report}`).join('; ')
   }
 
-  /** reports asks every worker for a report, and returns those that come in time. */
+  /** Asks every worker for a report, and returns those that come in time. */
   async reports<Name extends ReportName>(
     name: Name,
     about?: readonly string[],
@@ -251,7 +251,7 @@ export class Primary {
     })
   }
 
-  /** stop has the workers say that they are not serving, then drains them. */
+  /** Has the workers say that they are not serving, then drains them. */
   async stop(): Promise<void> {
     this.#isStopping = true
     clearInterval(this.#counting)
@@ -267,7 +267,7 @@ export class Primary {
     for (const { socket } of this.#waiting.splice(0)) socket.destroy()
   }
 
-  /** kill ends all workers at once. */
+  /** Ends all workers at once. */
   kill(): void {
     this.#isStopping = true
     this.#isKilled = true
@@ -278,7 +278,7 @@ export class Primary {
     return this.#workers.filter(({ state }) => state === 'ready')
   }
 
-  /** #takers are who may get connections. At the start all wait for the last worker, or the first would get them all. */
+  /** Who may get connections. At the start all wait for the last worker, or the first would get them all. */
   #takers(door: DoorName): { readonly worker: WorkerProcess; readonly open: number }[] {
     return this.#isStarted ? this.#ready().map((worker) => ({ worker, open: worker.open(door) })) : []
   }
@@ -357,14 +357,14 @@ export class Primary {
     this.#tellInForce()
   }
 
-  /** #tellInForce tells what all workers have that answer requests: those that leave still do. */
+  /** Tells what all workers have that answer requests: those that leave still do. */
   #tellInForce(): void {
     if (!this.#isStarted) return
     const answering = this.#workers.filter(({ state }) => state !== 'starting')
     this.#inForce(leastOf(answering.map(({ inForce }) => inForce)))
   }
 
-  /** #awaitReady has a worker killed that hangs before it is ready: nothing else would ever end its start. */
+  /** Has a worker killed that hangs before it is ready: nothing else would ever end its start. */
   #awaitReady(worker: WorkerProcess): void {
     const { workerTimeoutMs, workers } = this.#config
     if (workerTimeoutMs === 0) return
@@ -382,7 +382,7 @@ export class Primary {
   }
 
   /**
-   * #listenTo has a worker killed that no longer answers (stopped, or in an endless loop): it holds on to its
+   * Has a worker killed that no longer answers (stopped, or in an endless loop): it holds on to its
    * connections, and gets new ones, and nobody who waits for it is answered. Its end is that of any worker.
    */
   #listenTo(worker: WorkerProcess): void {
@@ -396,7 +396,7 @@ export class Primary {
   }
 
   /**
-   * #rebalance has workers with more than their share of gRPC connections tell some of those clients to connect anew.
+   * Has workers with more than their share of gRPC connections tell some of those clients to connect anew.
    * These connections are few and last for days: without that, the others would keep the work of a worker that crashed,
    * and its successor would have nothing to do.
    */
@@ -405,7 +405,7 @@ export class Primary {
       taker.worker.tell({ type: 'shed', door: 'grpc', count })
   }
 
-  /** #replace lets a worker go that somebody else told to end, as soon as there is another in its place. */
+  /** Lets a worker go that somebody else told to end, as soon as there is another in its place. */
   #replace(worker: WorkerProcess): void {
     if (this.#isStopping || worker.hasSuccessor || worker.state !== 'ready') return
     worker.hasSuccessor = true
@@ -413,7 +413,7 @@ export class Primary {
     this.#spawn(worker.id)
   }
 
-  /** #drain has a worker end. It gets to see the connections first that it was given before. */
+  /** Has a worker end. It gets to see the connections first that it was given before. */
   #drain(worker: WorkerProcess): void {
     if (worker.state !== 'leaving') worker.tell({ type: 'drain' })
     worker.state = 'leaving'

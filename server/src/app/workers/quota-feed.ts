@@ -24,8 +24,8 @@ type Tables = Record<QuotaTable, Map<string, unknown>>
 const MAX_CHANGES = 1_000
 
 /**
- * QuotaFeed is what the primary has for its workers: everything, in parts that each asks for at its own pace, and every change
- * at once. Changes know their revision, so that one that comes twice does no harm.
+ * What the primary has for its workers: everything, in parts that each asks for at its own pace, and every change at
+ * once. Changes know their revision, so that one that comes twice does no harm.
  */
 export class QuotaFeed implements QuotaSink {
   readonly #tellAll: (news: QuotaNews) => void
@@ -68,7 +68,7 @@ export class QuotaFeed implements QuotaSink {
     this.#tellAll({ type: 'quota-changes', changes: slim })
   }
 
-  /** announce is what a worker that starts is told. */
+  /** What a worker that starts is told. */
   announce(): Extract<QuotaNews, { type: 'quotas' }> {
     if (this.#changes.length > MAX_CHANGES) this.#cut()
     return this.#news()
@@ -78,7 +78,7 @@ export class QuotaFeed implements QuotaSink {
     return { type: 'quotas', version: this.#version, keySecret: this.#keySecret() }
   }
 
-  /** answer is what a worker is told that asks for a part: that, or that there is a newer set. */
+  /** What a worker is told that asks for a part: that, or that there is a newer set. */
   answer(version: number, at: number): QuotaNews {
     if (version !== this.#version) return this.announce()
     const part = this.#parts[at]
@@ -92,7 +92,7 @@ export class QuotaFeed implements QuotaSink {
     this.#revision = Math.max(this.#revision, revision)
   }
 
-  /** #cut makes parts of what there is now. */
+  /** Makes parts of what there is now. */
   #cut(): void {
     const lists = Object.fromEntries(QUOTA_TABLES.map((table) => [table, [...this.#tables[table].values()]]))
     this.#parts = [...quotaParts(lists as unknown as QuotaSnapshot)]

@@ -45,17 +45,17 @@ let told: InForce = NOTHING_IN_FORCE
 /** Reads routes, where this worker has a gateway. */
 let planOf: ((input: RuleInput) => GatewayPlan) | undefined
 
-/** send gives lines of the decision log to the primary, which alone writes them. */
+/** Gives lines of the decision log to the primary, which alone writes them. */
 function send(text: string): Promise<void> {
   return new Promise((resolve) => tell({ type: 'decisions', text }, resolve))
 }
 
-/** tellUsage gives what customers used to the primary, which keeps it. */
+/** Gives what customers used to the primary, which keeps it. */
 function tellUsage(news: UsageNews): Promise<void> {
   return new Promise((resolve) => tell({ type: 'usage', news }, resolve))
 }
 
-/** tellInForce tells the primary what this worker decides by, when that is news. */
+/** Tells the primary what this worker decides by, when that is news. */
 function tellInForce(): void {
   const inForce = { revision: quotas?.revision ?? -1, rules: tables.inForce }
   if (inForce.revision === told.revision && inForce.rules === told.rules) return
@@ -96,7 +96,7 @@ async function start({
   tell({ type: 'ready', storeName })
 }
 
-/** openGateway loads what only a gateway needs. */
+/** Loads what only a gateway needs. */
 async function openGateway(config: Config, routes: RuleInput) {
   const { gatewayDoor } = await import('../doors/gateway-door.ts')
   planOf = (await import('../gateway/read-routes.ts')).readRoutes
@@ -115,7 +115,9 @@ function useRules(inputs: readonly RuleInput[]): void {
   tables.inForce = tableVersionIn(inputs)
 }
 
-/** setRoutes has the gateway go by routes, in this very turn: no request is to meet rules of one version and routes of another. */
+/**
+ * Has the gateway go by routes, in this very turn: no request is to meet rules of one version and routes of another.
+ */
 function setRoutes(routes: RuleInput | undefined): void {
   if (routes !== undefined && planOf !== undefined) doors?.setRoutes(planOf(routes))
 }

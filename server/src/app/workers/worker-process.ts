@@ -95,7 +95,7 @@ export class WorkerProcess {
     if (this.#child.connected) this.#child.send(message)
   }
 
-  /** give hands a connection over. This process keeps it, unread, until the worker says that it has it. */
+  /** Hands a connection over. This process keeps it, unread, until the worker says that it has it. */
   give(connection: Connection): void {
     const { door, socket } = connection
     const number = this.#given++
@@ -104,14 +104,14 @@ export class WorkerProcess {
     this.#child.send({ type: 'connection', door, number } satisfies ToWorker, socket, { keepOpen: true }, () => {})
   }
 
-  /** taken lets go of a connection that the worker has. */
+  /** Lets go of a connection that the worker has. */
   taken(number: number): void {
     // Closes our handle of it, not the connection.
     this.#underWay.get(number)?.socket.destroy()
     this.#underWay.delete(number)
   }
 
-  /** untaken are the connections that the worker ended without having them. */
+  /** The connections that the worker ended without having them. */
   untaken(): readonly Connection[] {
     return [...this.#underWay.values()]
   }

@@ -17,7 +17,7 @@ const DOMAIN = compileObjects([
 
 const NONE = { grants: [], blocks: [], tiers: [], switches: [] }
 
-/** snapshotOf is of so many customers with a key and an override each, all of `limit`. */
+/** Of so many customers with a key and an override each, all of `limit`. */
 function snapshotOf(count: number, limit: number, revision: number): QuotaSnapshot {
   const ids = Array.from({ length: count }, (_, i) => String(i))
   return {
@@ -34,7 +34,7 @@ const changeOf = (id: number, limit: number | undefined, revision: number): Quot
   return { table: 'overrides', id: `o${id}`, record, revision }
 }
 
-/** fleet is a feed with workers whose messages are delivered when the test says so. */
+/** A feed with workers whose messages are delivered when the test says so. */
 function fleet() {
   const workers: { own: WorkerQuotas; inbox: QuotaNews[]; questions: [number, number][] }[] = []
   const feed = new QuotaFeed((news) => {
@@ -47,7 +47,7 @@ function fleet() {
     workers.push(worker)
     return worker
   }
-  /** step delivers one message, or one answer, to each worker. It returns whether there was any. */
+  /** Delivers one message, or one answer, to each worker. It returns whether there was any. */
   const step = async (): Promise<boolean> => {
     let isMore = false
     for (const { own, inbox, questions } of workers) {

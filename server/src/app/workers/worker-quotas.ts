@@ -10,8 +10,8 @@ type Ask = (version: number, at: number) => void
 const AT_ONCE = 4
 
 /**
- * WorkerQuotas are the quotas in force in a worker. They come in parts, a few at a time, between which requests are answered by
- * those before; the last one puts all into force in one step. Changes are made at once, and in what is on its way.
+ * The quotas in force in a worker. They come in parts, a few at a time, between which requests are answered by those
+ * before; the last one puts all into force in one step. Changes are made at once, and in what is on its way.
  */
 export class WorkerQuotas {
   readonly #options: QuotaBookOptions

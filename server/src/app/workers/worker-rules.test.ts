@@ -15,7 +15,7 @@ function rules(limit: number, count: number): RuleObject[] {
 const partsOf = (limit: number): RulePart[] => [...packRules(loadRules(rules(limit, 500)))]
 const SEVEN = partsOf(7)
 
-/** worker returns WorkerRules with the limit in force, and what it asks for. */
+/** Returns WorkerRules with the limit in force, and what it asks for. */
 function worker() {
   const questions: string[] = []
   const own = new WorkerRules((version, at) => questions.push(`${version}:${at}`))

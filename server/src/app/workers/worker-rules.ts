@@ -15,8 +15,8 @@ interface Unpacking {
 }
 
 /**
- * WorkerRules are the rules in force in a worker. The primary has found them right. Few are loaded here; many come in
- * parts, one at a time, between which requests are answered by the rules before.
+ * The rules in force in a worker. The primary has found them right. Few are loaded here; many come in parts, one at a
+ * time, between which requests are answered by the rules before.
  */
 export class WorkerRules {
   readonly #ask: Ask
@@ -29,7 +29,7 @@ export class WorkerRules {
 
   readonly current = (): RuleSet => this.#rules
 
-  /** apply puts rules into force at once. */
+  /** Puts rules into force at once. */
   apply(inputs: readonly RuleInput[], options: CompileOptions): void {
     this.#unpacking = undefined
     this.#rules = loadRules(inputs, options)

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Call } from '../../grpc/index.ts'
 
-/** CallerOptions say who may call, and who of them is trusted. */
+/** Who may call, and who of them is trusted. */
 export interface CallerOptions {
   /** The tokens that callers may send. Default: none, and anyone may call. */
   readonly tokens?: readonly string[]

@@ -52,17 +52,17 @@ async function start(check: Checker['check'] = () => UNLIMITED, health?: Health)
 const post = (url: string, body: string | Uint8Array<ArrayBuffer>): Promise<Response> =>
   fetch(`${url}/v1/check`, { method: 'POST', body, headers: { 'content-type': 'application/json' } })
 
-/** exchange sends raw bytes and returns everything that comes back until the server ends the connection. */
+/** Sends raw bytes and returns everything that comes back until the server ends the connection. */
 async function exchange(url: string, bytes: string): Promise<string> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.end(bytes)
   return text(socket)
 }
 
-/** closed waits until a stream has ended, in whatever way. */
+/** Waits until a stream has ended, in whatever way. */
 const closed = (stream: EventEmitter): Promise<void> => new Promise((resolve) => stream.once('close', () => resolve()))
 
-/** fieldsOf returns the fields of a response, without those that every answer has. */
+/** Returns the fields of a response, without those that every answer has. */
 function fieldsOf(response: Response): Record<string, string> {
   const { date: _date, connection: _, 'keep-alive': __, ...fields } = Object.fromEntries(response.headers)
   return fields

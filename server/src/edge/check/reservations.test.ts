@@ -19,7 +19,7 @@ const about = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: '
 
 const rules = loadRules([{ file: 'rules', text: RULES }])
 
-/** serve answers for a limiter, and returns what posts to it. */
+/** Answers for a limiter, and returns what posts to it. */
 async function serve(limiter: ReservingPort, reservations: ReservationTokens) {
   const server = checkServer(limiter, { reservations })
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -43,7 +43,7 @@ async function serve(limiter: ReservingPort, reservations: ReservationTokens) {
 const start = (now: () => number = Date.now) =>
   serve(new Limiter(() => rules, new MemoryStore()), new ReservationTokens(undefined, now))
 
-/** startNode starts a node of a fleet, which shares counters and a secret. */
+/** Starts a node of a fleet, which shares counters and a secret. */
 async function startNode(redis: string, keyPrefix: string) {
   // A machine that is busy must not make Redis look away.
   const open = openStore({ redis, keyPrefix, timeoutMs: 60_000, secret: 'of this test' })
@@ -52,7 +52,7 @@ async function startNode(redis: string, keyPrefix: string) {
   return { limiter, post: await serve(limiter, new ReservationTokens('of this test')) }
 }
 
-/** startFleet starts two nodes, and waits until both are connected. */
+/** Starts two nodes, and waits until both are connected. */
 async function startFleet(url: string) {
   const prefix = `${randomUUID()}:`
   return Promise.all(

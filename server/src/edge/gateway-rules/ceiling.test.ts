@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { Ceiling, ceilingLimit } from './ceiling.ts'
 import { compileRoutes } from './file/compile-routes.ts'
 
-/** ceilingOf is what a routes file says of its ceiling, in requests for each scope. */
+/** What a routes file says of its ceiling, in requests for each scope. */
 function ceilingOf(ceiling: string, limits = '[10/1s]') {
   const text = `upstreams: { app: http://localhost:3000 }\nlimits: ${limits}\n${ceiling}`
   const { requests, per_ip } = compileRoutes(parseRules('gw.yaml', text), 'gw.yaml').table.routes[0].shared.ceiling

@@ -64,7 +64,7 @@ export class HeldPass implements Pass {
     }
   }
 
-  /** start says that the request goes on to its upstream: from now on it is load. */
+  /** Says that the request goes on to its upstream: from now on it is load. */
   start(headers: Fields): void {
     this.headers = headers
     const { shedder } = this.#limiter
@@ -78,7 +78,7 @@ export class HeldPass implements Pass {
     for (const tap of this.#taps.values()) tap.responded(headers)
   }
 
-  /** giveUp says that the client left before the request went on. */
+  /** Says that the client left before the request went on. */
   giveUp(): void {
     this.#isGivenUp = true
   }

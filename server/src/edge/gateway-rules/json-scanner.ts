@@ -74,7 +74,7 @@ export class JsonScanner {
     }
   }
 
-  /** end says that the document is complete: a number at its very end has nothing behind it. */
+  /** Says that the document is complete: a number at its very end has nothing behind it. */
   end(): void {
     if (this.#mode === Mode.bare) this.#bareEnded()
   }

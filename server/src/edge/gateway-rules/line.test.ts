@@ -12,7 +12,7 @@ const ruleOf = (limit = leaky, shadow = false) => ({ ...DEFAULTS, id: 'r', name:
 const charge = (cost: number, rule = ruleOf()) =>
   chargeOf(rule, 'key', cost, { domain: 'd', entries: [], descriptor: 0 })
 
-/** join asks about a charge, and has it wait for a second. */
+/** Asks about a charge, and has it wait for a second. */
 function join(turns: Turns, asked: ReturnType<typeof charge>) {
   const line = lineUp(turns, [asked])
   const costs = line?.charges.map(({ cost }) => cost)

@@ -10,7 +10,7 @@ upstreams: { app: http://localhost:3000 }
 limits: [{ requests_per_unit: 5, unit: second, queue: 10, on_status: [200] }]
 `
 
-/** VirtualTime rings timers in their order, each at its moment. */
+/** Rings timers in their order, each at its moment. */
 class VirtualTime {
   readonly #store: TimedStore
   readonly #timers = new Set<{ readonly dueMs: number; readonly run: () => void }>()
@@ -47,14 +47,14 @@ class VirtualTime {
   }
 }
 
-/** Client is a request, and what has become of it. */
+/** A request, and what has become of it. */
 interface Client {
   state: 'asks' | 'waits' | 'refused' | 'released' | 'left'
   releasedMs: number | undefined
   leave(): void
 }
 
-/** startQueue runs several gates on one store, as processes do. */
+/** Runs several gates on one store, as processes do. */
 async function startQueue(open: (typeof timedStores)[number][1], text = QUEUE, processes = 2) {
   const timed = await open()
   const time = new VirtualTime(timed)
@@ -70,7 +70,7 @@ async function startQueue(open: (typeof timedStores)[number][1], text = QUEUE, p
     await new Promise<void>((resolve) => setImmediate(resolve))
     for (const { settle } of gates) await settle()
   }
-  /** arrive sends a request, and waits until it is refused, let through, or held back. */
+  /** Sends a request, and waits until it is refused, let through, or held back. */
   const arrive = async (at = 0, status = 200): Promise<Client> => {
     const client: Client = { state: 'asks', releasedMs: undefined, leave: () => {} }
     clients.push(client)

@@ -58,7 +58,7 @@ function isOf(part: PlanPart, readsBody: boolean): boolean {
   return part === 'all' || (part === 'body') === readsBody
 }
 
-/** asCondition has a look at a block refuse as what it is. */
+/** Has a look at a block refuse as what it is. */
 function asCondition(charge: PlannedCharge, limits: readonly PlannedLimit[]): PlannedCharge {
   return limits[charge.descriptor]?.isBlock === true && charge.verdict === undefined
     ? { ...charge, isCondition: true }

@@ -22,10 +22,10 @@ limits:
     escalate: { block_after: 3, block_for: 10m }
 `
 
-/** gateOf is a gate, and what a client gets of it. */
+/** A gate, and what a client gets of it. */
 function gateOf(store: Store, text = BOTS, parts: LimiterParts = {}) {
   const { admit, settle } = gateOn(store, text, parts)
-  /** ask returns the status, and Retry-After of a refusal in seconds. */
+  /** Returns the status, and Retry-After of a refusal in seconds. */
   const ask = async (ip?: string) => {
     const answer = await admit(ip)
     await settle()
@@ -146,7 +146,7 @@ describe.each(timedStores)('blocks of a caller that offends again %s', (_, open)
 })
 
 describe('a block that is known', () => {
-  /** blockedOn blocks a caller on a store, which is then asked by \`wrong\`. */
+  /** Blocks a caller on a store, which is then asked by \`wrong\`. */
   const blockedOn = async (wrong: (store: Store, charges: readonly Charge[]) => Promise<readonly Verdict[]>) => {
     const memory = new MemoryStore({ clock: { nowMs: () => START_MS } })
     let isWrong = false

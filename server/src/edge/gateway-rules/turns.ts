@@ -35,7 +35,7 @@ export class Ticket {
     else this.#due = run
   }
 
-  /** call says that it is its turn. */
+  /** Says that it is its turn. */
   call(): void {
     this.#isDue = true
     this.#due?.()
@@ -123,7 +123,7 @@ export class Turns {
     queue.cancel = this.#after(Math.max(0, Math.ceil(waitMs)), () => this.#ring(queue))
   }
 
-  /** #ring has requests go whose turns have come. */
+  /** Has requests go whose turns have come. */
   #ring(queue: Queue): void {
     const { turns, waiting } = queue
     const nowMs = this.#nowMs()

@@ -96,9 +96,9 @@ export function isToken(text: string): boolean {
  * apart.
  */
 export class FieldSet {
-  /** list has name, value, name, value. */
+  /** Has name, value, name, value. */
   readonly list: string[] = []
-  /** kinds has the Kind of each field. */
+  /** Has the Kind of each field. */
   readonly kinds: number[] = []
   hosts = 0
   host = ''

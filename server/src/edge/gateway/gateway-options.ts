@@ -113,7 +113,7 @@ export interface Gateway {
   connectionsUnderWay(): readonly ConnectionUnderWay[]
   /** Checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
   reload(table: RoutingTable): void
-  /** setTls has new connections to a listener see another certificate. */
+  /** Has new connections to a listener see another certificate. */
   setTls(listener: number, tls: GatewayTls): void
   /** Treats a connection that came another way as one to this listener. */
   accept(listener: number, socket: Socket): void

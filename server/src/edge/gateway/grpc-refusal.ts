@@ -22,7 +22,7 @@ const STATUSES: ReadonlyMap<number, number> = new Map([
   [504, 4],
 ])
 
-/** grpcRefusal says the same to a client of gRPC: status 200, and the reason in fields that it reads. */
+/** Says the same to a client of gRPC: status 200, and the reason in fields that it reads. */
 export function grpcRefusal({ status, headers, body }: GateRefusal): GateRefusal {
   const kept = headers.filter((_, i) => !/^content-/i.test(headers[i - (i % 2)] as string))
   const code = STATUSES.get(status) ?? 2

@@ -8,7 +8,7 @@ function fieldsOf(...list: readonly [string, string][]): FieldSet {
   return fields
 }
 
-/** byName lists the values of each field, in lower case. */
+/** Lists the values of each field, in lower case. */
 function byName(list: readonly string[]): Record<string, string[]> {
   const named: Record<string, string[]> = {}
   for (let i = 0; i < list.length; i += 2) {

@@ -66,7 +66,7 @@ export interface Carrier {
   /** Sends a piece of the body. One that is longer than `send` announced is not sent, and ends the connection. */
   write(piece: Buffer): void
   flush(): boolean
-  /** end says that the body is complete. */
+  /** Says that the body is complete. */
   end(trailers: Fields | undefined): void
   pause(): void
   resume(): void

@@ -21,7 +21,7 @@ export class UpstreamSlot {
     this.takenMs = takenMs
   }
 
-  /** sent says that the request is out, to its last byte. Its time begins. */
+  /** Says that the request is out, to its last byte. Its time begins. */
   sent(): void {
     if (this.#sentMs !== undefined || this.#isOver) return
     this.#sentMs = this.#keeper.sent(this)
@@ -29,7 +29,7 @@ export class UpstreamSlot {
     this.#isHeld = true
   }
 
-  /** takeBack has others use the place of a request whose body is slow to come. Once it is sent, it counts again. */
+  /** Has others use the place of a request whose body is slow to come. Once it is sent, it counts again. */
   takeBack(nowMs: number): void {
     if (!this.#isHeld) return
     this.#isHeld = false

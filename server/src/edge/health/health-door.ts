@@ -13,7 +13,7 @@ const SERVICE_UNKNOWN = Uint8Array.of(0x08, 3)
 /** What envoyproxy/ratelimit calls itself: probes that came along with it ask for this name. */
 const REFERENCE = 'ratelimit'
 
-/** registerHealth has a gRPC server answer grpc.health.v1.Health for these services, and for '', the server itself. */
+/** Has a gRPC server answer grpc.health.v1.Health for these services, and for '', the server itself. */
 export function registerHealth(server: GrpcServer, health: Health, services: readonly string[]): void {
   const known = new Set(['', REFERENCE, ...services])
   const reader = new ProtoReader()

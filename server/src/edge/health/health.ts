@@ -38,7 +38,7 @@ export class Health {
     for (const end of this.#leavers) end()
   }
 
-  /** onLeave has something ended when the process leaves. It returns what takes that back. */
+  /** Has something ended when the process leaves. It returns what takes that back. */
   onLeave(end: () => void): () => void {
     this.#leavers.add(end)
     return () => this.#leavers.delete(end)

@@ -44,7 +44,7 @@ const request = fc.record({
   priority: fc.option(fc.constantFrom<Priority[]>(0, 1, 2, 3), { nil: undefined }),
 })
 
-/** wire is a request as a client sends it. */
+/** A request as a client sends it. */
 const wire = ({
   domain,
   descriptors,
@@ -201,7 +201,7 @@ interface WireVerdict {
   fallback?: string
 }
 
-/** jsonOf turns a Decision as another implementation reads it into the JSON of /v1/check, which leaves out no zeros. */
+/** Turns a Decision as another implementation reads it into the JSON of /v1/check, which leaves out no zeros. */
 function jsonOf(decision: { verdicts?: WireVerdict[] }): object {
   return {
     allowed: false,

@@ -43,7 +43,7 @@ export interface LimiterDoorOptions {
 
 const NO_BYTES = new Uint8Array(0)
 
-/** registerLimiter has a gRPC server answer the calls of sluice.v1.Limiter (proto/sluice/v1/limiter.proto). */
+/** Has a gRPC server answer the calls of sluice.v1.Limiter (proto/sluice/v1/limiter.proto). */
 export function registerLimiter(server: GrpcServer, limiter: LimiterPort, options: LimiterDoorOptions): void {
   const door = new LimiterDoor(limiter, options)
   server.unary('/sluice.v1.Limiter/Check', (call) => door.check(call))

@@ -153,7 +153,7 @@ export class RlsDoor {
 
 const SHOULD_RATE_LIMIT = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 
-/** registerRls has a gRPC server answer the calls of Envoy's rate limit service. */
+/** Has a gRPC server answer the calls of Envoy's rate limit service. */
 export function registerRls(server: GrpcServer, limiter: Checker, options: RlsDoorOptions = {}): RlsDoor {
   const door = new RlsDoor(limiter, options)
   server.unary(SHOULD_RATE_LIMIT, (call) => door.shouldRateLimit(call))

@@ -12,7 +12,7 @@ const decodeTheirs = (object: object): RlsRequest => decode(RLS_REQUEST.encode(o
 const entry = (key: string, value: string) => messageField(1, textField(1, key), textField(2, value))
 const plain = ({ entries, cost, limit, hitsAddend }: RlsDescriptor) => ({ entries, cost, limit, hitsAddend })
 
-/** costsOf says what the descriptors of a request cost, the request's own cost where they have none. */
+/** Says what the descriptors of a request cost, the request's own cost where they have none. */
 const costsOf = (request: RlsRequest): number[] => request.descriptors.map(({ cost }) => cost ?? request.cost)
 
 describe('decodeRlsRequest', () => {

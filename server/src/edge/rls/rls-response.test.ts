@@ -24,7 +24,7 @@ const requestOf = (size: number): RlsRequest => ({
   hitsAddend: 0,
 })
 
-/** respond answers a request as bytes, in the middle of a buffer that has exactly the room it asks for. */
+/** Answers a request as bytes, in the middle of a buffer that has exactly the room it asks for. */
 function respond(request: RlsRequest, verdicts: readonly RuleVerdict[], options: RlsOptions = {}): Uint8Array {
   answer.fold(request, combine(verdicts), options)
   const extra = extraFields(request, answer, options)
@@ -321,7 +321,7 @@ describe('dynamic metadata', () => {
   })
 })
 
-/** plainStruct turns a Struct as another implementation reads it into the object it stands for. */
+/** Turns a Struct as another implementation reads it into the object it stands for. */
 function plainStruct(struct: unknown): Record<string, unknown> {
   const { fields = {} } = struct as { fields?: Record<string, unknown> }
   return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, plainValue(value)]))

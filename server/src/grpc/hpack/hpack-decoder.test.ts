@@ -31,7 +31,7 @@ const corruption = (hex: string, tableBytes = 4096) => {
   return message
 }
 
-/** literal spells a field with indexing, as plain text. */
+/** Spells a field with indexing, as plain text. */
 const literal = (name: string, value: string) => {
   const text = (each: string) => `${each.length.toString(16).padStart(2, '0')}${Buffer.from(each).toString('hex')}`
   return `40${text(name)}${text(value)}`

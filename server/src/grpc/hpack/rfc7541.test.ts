@@ -27,7 +27,7 @@ function encode(encoder: HpackEncoder, fields: readonly HeaderField[]): string {
   return hexOf(out.subarray(0, encoder.encode(fields, out, 0)))
 }
 
-/** tableOf reads the table by asking for index after index until there is none. */
+/** Reads the table by asking for index after index until there is none. */
 function tableOf(decoder: HpackDecoder): HeaderField[] {
   const fields: HeaderField[] = []
   for (let index = 62; ; index++) {

@@ -4,7 +4,7 @@ import { atOnce } from './steps.ts'
 
 const MINUTE = 60_000
 
-/** asked tells of a key at 0, at these minutes. */
+/** Tells of a key at 0, at these minutes. */
 function asked(keys: ExhaustedKeys, key: string, ...minutes: number[]): ExhaustedKeys {
   for (const minute of minutes) {
     atOnce(keys.turn(minute * MINUTE, false))

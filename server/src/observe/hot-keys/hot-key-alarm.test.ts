@@ -5,7 +5,7 @@ import type { Counted, TallyList } from './key-tally.ts'
 
 const LIMITS = { share: 0.5, minRequests: 100, minOthers: 3 }
 
-/** reportOf is that of a rule with these requests of a key in the last minute, and others of four keys. */
+/** That of a rule with these requests of a key in the last minute, and others of four keys. */
 function reportOf(requests: number, others = 4, exhausted = 0): HotKeysReport {
   const rest = Array.from({ length: others }, (_, i): Counted => [`user=${i}`, 25])
   const keys: Counted[] = [['user=hot', requests], ...rest]

@@ -1,6 +1,6 @@
 import type { HotKeysReport, RuleReport } from './hot-keys-report.ts'
 
-/** HotKeyLimits say when a key takes an unusual share of a rule's requests. */
+/** When a key takes an unusual share of a rule's requests. */
 export interface HotKeyLimits {
   /** More than this share of a rule's requests in the last minute, of 1. From 1 on: nothing is unusual. */
   readonly share: number

@@ -23,7 +23,7 @@ const RULES: RuleFile = {
 }
 const SECOND = 1_000
 
-/** watched is a limiter whose keys are followed, on a clock of its own. */
+/** A limiter whose keys are followed, on a clock of its own. */
 function watched(bounds: Partial<HotKeysBounds> = {}, parts: Partial<LimiterParts> = {}) {
   let nowMs = 0
   let rules = compileObjects([RULES])

@@ -182,7 +182,9 @@ export class HotKeys implements DoorObserver {
     else larger?.value.cutOpen(size)
   }
 
-  /** #fit has closed slices hold fewer keys, the largest first, before there is no room for two more. Open ones have theirs. */
+  /**
+   * Has closed slices hold fewer keys, the largest first, before there is no room for two more. Open ones have theirs.
+   */
   *#fit(): Steps {
     const maxHeld = this.#bounds.maxKeys * (1 - 1 / OPEN_SHARE)
     const held = this.#heldClosed()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { KeyTally } from './key-tally.ts'
 
-/** random returns numbers from 0 up to 1 that a seed decides (mulberry32). */
+/** Returns numbers from 0 up to 1 that a seed decides (mulberry32). */
 function random(seed: number): () => number {
   let state = seed
   return () => {
@@ -12,7 +12,7 @@ function random(seed: number): () => number {
   }
 }
 
-/** stream is a random order of keys, some of which are much more frequent than others. */
+/** A random order of keys, some of which are much more frequent than others. */
 function stream(seed: number): string[] {
   const next = random(seed)
   const keys = 20 + Math.floor(next() * 2_000)
@@ -34,7 +34,7 @@ function tallied(keys: readonly string[], size: number): KeyTally {
   return tally
 }
 
-/** expectBound holds a tally to its word about a stream. */
+/** Holds a tally to its word about a stream. */
 function expectBound(tally: KeyTally, keys: readonly string[], size: number): void {
   const { total, missed, keys: listed } = tally.list(Number.POSITIVE_INFINITY)
   const known = new Map(listed)

@@ -65,7 +65,7 @@ export class KeyTally {
     this.#missed += missed
   }
 
-  /** cut has it hold no more keys than that. */
+  /** Has it hold no more keys than that. */
   cut(size: number): void {
     if (this.#counts.size <= size) return
     const least = this.#countAt(size)

@@ -5,7 +5,7 @@ import { atOnce } from './steps.ts'
 const SIZE = 64
 const HOUR_MS = 3_600_000
 
-/** played counts one request of a key named after the minute, every second, and turns four times as often. */
+/** Counts one request of a key named after the minute, every second, and turns four times as often. */
 function played(minutes: number): { windows: KeyWindows; nowMs: number } {
   const windows = new KeyWindows(0)
   let nowMs = 0

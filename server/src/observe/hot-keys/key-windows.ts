@@ -94,12 +94,12 @@ export class KeyWindows {
     this.#recent = this.#closed.length === 0 ? NOTHING : yield* this.#summed(nowMs, size)
   }
 
-  /** cutOpen has the open slice hold no more keys than that. */
+  /** Has the open slice hold no more keys than that. */
   cutOpen(size: number): void {
     this.#open.cut(size)
   }
 
-  /** cutClosed has no closed slice hold more keys than that. */
+  /** Has no closed slice hold more keys than that. */
   *cutClosed(size: number): Steps {
     for (const { tally } of this.#closed) {
       if (tally.held <= size) continue

@@ -109,13 +109,13 @@ export class RuleKeys {
     yield* this.#exhausted.turn(nowMs, isCrowded)
   }
 
-  /** cutOpen has no open slice hold more keys than that. */
+  /** Has no open slice hold more keys than that. */
   cutOpen(size: number): void {
     this.#windows.active.cutOpen(size)
     this.#windows.refused.cutOpen(size)
   }
 
-  /** cutClosed has no closed slice hold more keys than that. */
+  /** Has no closed slice hold more keys than that. */
   *cutClosed(size: number): Steps {
     yield* this.#windows.active.cutClosed(size)
     yield* this.#windows.refused.cutClosed(size)

@@ -13,7 +13,7 @@ export class Sample {
   #inBlock = 0
   #chosen = 0
 
-  /** weight is for how many requests the next one stands. It is on the hot path. */
+  /** For how many requests the next one stands. It is on the hot path. */
   weight(): number {
     if (this.#left > 0) {
       this.#left--

@@ -6,7 +6,7 @@ export const KEYS_A_TURN = 2_048
 /** The cost of a step in addition to its keys: many steps that touch nothing take time, too. */
 const STEP = 16
 
-/** advance does steps until enough keys are touched, or all is done, and returns how many were. */
+/** Does steps until enough keys are touched, or all is done, and returns how many were. */
 export function advance<T>(
   steps: Steps<T>,
   enough: number,
@@ -20,7 +20,7 @@ export function advance<T>(
   return { touched }
 }
 
-/** atOnce does all steps. */
+/** Does all steps. */
 export function atOnce<T>(steps: Steps<T>): T {
   for (;;) {
     const { done } = advance(steps, Number.POSITIVE_INFINITY)
@@ -28,7 +28,7 @@ export function atOnce<T>(steps: Steps<T>): T {
   }
 }
 
-/** inTurns does all steps, and lets requests have their turn in between. */
+/** Does all steps, and lets requests have their turn in between. */
 export async function inTurns<T>(steps: Steps<T>): Promise<T> {
   for (;;) {
     const { done } = advance(steps, KEYS_A_TURN)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { LATENCY_BUCKETS, latencyBucket, quantileMs } from './latencies.ts'
 
-/** only is one time, counted. */
+/** One time, counted. */
 function only(...times: readonly number[]): number[] {
   const counts = new Array<number>(LATENCY_BUCKETS).fill(0)
   for (const ms of times) counts[latencyBucket(ms)]++

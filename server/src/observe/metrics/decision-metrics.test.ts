@@ -26,7 +26,7 @@ interface BenchOptions extends LimiterParts {
   readonly maxRules?: number
 }
 
-/** bench has a limiter in memory that is counted. */
+/** Has a limiter in memory that is counted. */
 function bench(file: RuleFile = RULES, { door = 'rls', maxRules = 100, ...parts }: BenchOptions = {}) {
   let rules: RuleSet = compileObjects([file])
   const metrics = new DecisionMetrics(() => rules, maxRules)
@@ -49,7 +49,7 @@ function bench(file: RuleFile = RULES, { door = 'rls', maxRules = 100, ...parts 
     const at = labels.indexOf(label)
     return [...values.subarray(at * width, (at + 1) * width)]
   }
-  /** tell has it counted what a store might have said. */
+  /** Has it counted what a store might have said. */
   const tell = (key: string, verdict: Verdict, cost = 1) => {
     const charges = limiter.plan({ domain: 'd', descriptors: [{ entries: [{ key, value: 'a' }] }], cost })
     const verdicts = charges.map(({ rule, descriptor }) => ({ rule, descriptor, verdict }))

@@ -13,7 +13,7 @@ function merged(fill: (into: ReportBuilder) => void): MergedMetrics {
   return metrics
 }
 
-/** textOf is the text about one metric. */
+/** The text about one metric. */
 function textOf(metrics: MergedMetrics, name: string, format: 'prometheus' | 'openmetrics' = 'prometheus'): string {
   const lines = [...formatMetrics(metrics, format)].join('').split('\n')
   return lines.filter((line) => line.replace(/^# (HELP|TYPE) /, '').startsWith(name)).join('\n')

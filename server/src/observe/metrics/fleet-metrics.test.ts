@@ -6,7 +6,7 @@ import { ReportBuilder } from './metrics-report.ts'
 
 const RULE = labelsOf({ domain: 'd', rule: 'r' })
 
-/** reportOf is what a worker tells that has counted so many hits. */
+/** What a worker tells that has counted so many hits. */
 function reportOf(worker: number, pid: number, hits: number, circuit = 0): WorkerReport {
   const into = new ReportBuilder()
   into.add('ratelimit_hits_total', RULE, hits)
@@ -17,7 +17,7 @@ function reportOf(worker: number, pid: number, hits: number, circuit = 0): Worke
   return { worker, report: { instance: `${pid}`, pid, families: into.build() } }
 }
 
-/** values are those of a metric, by their labels. */
+/** Those of a metric, by their labels. */
 function values(metrics: MergedMetrics, name: string): Record<string, number[]> {
   const series = metrics.get(name)
   return Object.fromEntries(

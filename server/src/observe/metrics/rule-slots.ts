@@ -41,7 +41,7 @@ class SlotTable {
     return this.#byName.get(name)
   }
 
-  /** keep has these names have rows, as far as there is room, and others none where theirs are needed. */
+  /** Has these names have rows, as far as there is room, and others none where theirs are needed. */
   keep(wanted: ReadonlyMap<string, string>): void {
     const missing = [...wanted].filter(([name]) => !this.#byName.has(name))
     let excess = this.#byName.size + missing.length - this.#most

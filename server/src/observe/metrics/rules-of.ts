@@ -13,7 +13,7 @@ export function* rulesOf({ domains }: RuleSet): Generator<PlacedRule> {
   for (const { name, root } of domains.values()) yield* rulesBelow(root, name, undefined)
 }
 
-/** rulesBelow lists the rules below a node. */
+/** Lists the rules below a node. */
 export function* rulesBelow(node: RuleNode, domain: string, tier: string | undefined): Generator<PlacedRule> {
   for (const branch of node.branches.values()) {
     for (const next of nodesOf(branch)) {

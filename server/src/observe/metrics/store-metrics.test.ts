@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { ReportBuilder } from './metrics-report.ts'
 import { StoreMetrics } from './store-metrics.ts'
 
-/** seriesOf are the series of a metric that are not 0: of a histogram, how many were counted. */
+/** The series of a metric that are not 0: of a histogram, how many were counted. */
 function seriesOf(metrics: StoreMetrics, name: string): Record<string, number> {
   const into = new ReportBuilder()
   metrics.report(into)

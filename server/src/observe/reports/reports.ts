@@ -7,7 +7,7 @@ import type { ActivityReport } from '../live/rule-activity.ts'
 import type { MetricsReport } from '../metrics/metrics-report.ts'
 import type { ServiceStats } from './service-stats.ts'
 
-/** Reports are what each process that answers requests can be asked for: plain data, which workers send. */
+/** What each process that answers requests can be asked for: plain data, which workers send. */
 export interface Reports {
   readonly stats: ServiceStats
   /** What Prometheus is told; undefined where metrics are off. */
@@ -35,12 +35,12 @@ export interface Reports {
 
 export type ReportName = keyof Reports
 
-/** SlowReportName is a report that takes a process a while. */
+/** A report that takes a process a while. */
 export type SlowReportName = 'hotKeys' | 'owners'
-/** PlainReportName is a report that a process has at once. */
+/** A report that a process has at once. */
 export type PlainReportName = Exclude<ReportName, SlowReportName>
 
-/** AskProcesses returns a report of every process of a node that answers requests. `about` narrows what is asked for. */
+/** Returns a report of every process of a node that answers requests. `about` narrows what is asked for. */
 export type AskProcesses = <Name extends ReportName>(
   name: Name,
   about?: readonly string[],

@@ -1,7 +1,7 @@
 /** ServiceStats are counts by name: plain data, which workers send. */
 export type ServiceStats = Readonly<Record<string, number>>
 
-/** sumStats adds the counts of several processes up, name by name. */
+/** Adds the counts of several processes up, name by name. */
 export function sumStats(all: readonly ServiceStats[]): ServiceStats {
   const sums = new Map<string, number>()
   for (const stats of all) {
@@ -10,7 +10,7 @@ export function sumStats(all: readonly ServiceStats[]): ServiceStats {
   return Object.fromEntries(sums)
 }
 
-/** snakeCase spells a name of ours as counts are spelled. */
+/** Spells a name of ours as counts are spelled. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

@@ -13,7 +13,7 @@ const RULES = 'domain: a\ndescriptors: []\n'
 const asked = (server: RulesServer, more: Partial<RulesRequest> = {}) =>
   fetchRules({ url: server.url, timeoutMs: 60_000, ...more })
 
-/** faultOf is why an address could not be read. */
+/** Why an address could not be read. */
 const faultOf = (server: RulesServer, more: Partial<RulesRequest> = {}): Promise<string> =>
   asked(server, more).then(
     (answer) => `answered ${JSON.stringify(answer)}`,

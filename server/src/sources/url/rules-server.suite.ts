@@ -10,7 +10,7 @@ export interface RulesServer {
   readonly url: URL
   /** What it was asked, the newest last. */
   readonly requests: IncomingMessage[]
-  /** answer has it answer so from now on. */
+  /** Has it answer so from now on. */
   answer(listener: RequestListener): void
 }
 

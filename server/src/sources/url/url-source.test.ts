@@ -16,7 +16,7 @@ interface Followed {
   readonly clock: ManualSchedule
   readonly received: string[]
   readonly refused: string[]
-  /** look has the source ask, and resolves when it has. */
+  /** Has the source ask, and resolves when it has. */
   look(): Promise<void>
   domains(): string[]
 }

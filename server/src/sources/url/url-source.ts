@@ -157,7 +157,7 @@ export class UrlSource implements RemoteSource {
     this.#cancel = schedule(() => void this.#inTurn(() => this.#look(false)).then(() => this.#again()), pauseMs)
   }
 
-  /** #inTurn does one thing at a time, so that an older answer never comes after a newer one. */
+  /** Does one thing at a time, so that an older answer never comes after a newer one. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(work)
     this.#lastTurn = turn.catch(() => undefined)

@@ -10,7 +10,7 @@ const WINDOW = 1024 * 1024
 const KEEP_ALIVE_MS = 30_000
 const MAX_REASON = 200
 
-/** AdsOptions say where a control plane is, and how it is called. */
+/** Where a control plane is, and how it is called. */
 export interface AdsOptions {
   readonly host: string
   readonly port: number

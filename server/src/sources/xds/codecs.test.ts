@@ -8,7 +8,7 @@ import { XdsResources } from './xds-resources.ts'
 
 const decoded = (config: object) => decodeConfig(CONFIG.encode(config), { parts: 1_000 })
 
-/** ofDescriptor is what becomes of a descriptor. */
+/** What becomes of a descriptor. */
 const ofDescriptor = (descriptor: object): object => decoded({ descriptors: [descriptor] }).value.descriptors[0]
 
 const ofPolicy = (rate_limit: object): unknown =>

@@ -44,7 +44,7 @@ export class XdsResources {
     return typeUrl === TYPE_URL ? { version, nonce, inputs: await this.#inputsOf(resources) } : undefined
   }
 
-  /** #inputsOf has resources in the order of their names: they come in any. One that is wrong spoils all of them. */
+  /** Has resources in the order of their names: they come in any. One that is wrong spoils all of them. */
   async #inputsOf(resources: readonly Resource[]): Promise<readonly RuleObject[] | RulesError> {
     const budget = { parts: MAX_PARTS }
     let turnMs = performance.now()

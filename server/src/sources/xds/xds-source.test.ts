@@ -21,11 +21,11 @@ interface Followed {
   readonly received: string[]
   readonly refused: string[]
   domains(): string[]
-  /** follow starts it, as a service does. */
+  /** Starts it, as a service does. */
   follow(): Promise<boolean>
 }
 
-/** followed makes a source whose pauses pass when the test says so. */
+/** Makes a source whose pauses pass when the test says so. */
 function followed({ port }: { readonly port: number }, options: Partial<XdsSourceOptions> = {}): Followed {
   const [received, refused]: [string[], string[]] = [[], []]
   const clock = new ManualSchedule()
@@ -70,7 +70,7 @@ function followed({ port }: { readonly port: number }, options: Partial<XdsSourc
   return { live, source, clock, received, refused, domains, follow }
 }
 
-/** planeWith starts a control plane that has rules in a version. */
+/** Starts a control plane that has rules in a version. */
 async function planeWith(version: string, ...configs: readonly object[]): Promise<ControlPlane> {
   const plane = await ControlPlane.start()
   plane.set(NODE, version, configs)

@@ -37,7 +37,7 @@ function bench(shardOf?: (key: string) => string) {
       (fault: unknown) => (fault instanceof StoreFault ? fault.reason : String(fault)),
     )
   const answer = (i: number): void => connection.sent[i].resolve(replyTo(connection.sent[i].args))
-  /** beBusy lets time pass in which the process does nothing else. */
+  /** Lets time pass in which the process does nothing else. */
   const beBusy = (ms: number): void => {
     busyMs += ms
   }
@@ -516,7 +516,7 @@ describe('the breaker', () => {
 })
 
 describe('an answer that makes no sense', () => {
-  /** nonsense answers a call, the first of its jobs with an unknown code. */
+  /** Answers a call, the first of its jobs with an unknown code. */
   const nonsense = (reply: Buffer): Buffer => {
     reply.writeUInt8(9, 0)
     return reply

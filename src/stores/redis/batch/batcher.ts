@@ -107,7 +107,7 @@ export class Batcher<Job, Answer> {
     }
   }
 
-  /** submit does a job with others. It rejects with a StoreFault, and with nothing else. */
+  /** Does a job with others. It rejects with a StoreFault, and with nothing else. */
   submit(partition: string, job: Job, timeoutMs: number): Promise<Answer> {
     return promiseJob(job, partition, timeoutMs, this.#take)
   }

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** scene has a timer whose rings are counted, and that tells how often one was made. */
+/** Has a timer whose rings are counted, and that tells how often one was made. */
 function scene() {
   let dues = 0
   const made = vi.spyOn(globalThis, 'setTimeout')

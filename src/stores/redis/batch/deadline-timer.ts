@@ -27,7 +27,7 @@ export class DeadlineTimer {
     this.#listener = listener
   }
 
-  /** watch has the timer ring at a time at the latest. */
+  /** Has the timer ring at a time at the latest. */
   watch(dueAt: number): void {
     if (this.#isResting) {
       this.#isResting = false
@@ -40,8 +40,8 @@ export class DeadlineTimer {
   }
 
   /**
-   * rest says that there is nothing to wait for now. A timer that rings within half a minute stays, for deadlines to come: to make one
-   * for each lone call is a tenth of its garbage. But it does not keep the process alive.
+   * Says that there is nothing to wait for now. A timer that rings within half a minute stays, for deadlines to come:
+   * to make one for each lone call is a tenth of its garbage. But it does not keep the process alive.
    */
   rest(): void {
     if (this.#ringAt - this.#now() <= SOON_MS) {

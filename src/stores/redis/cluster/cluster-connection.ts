@@ -142,7 +142,7 @@ export class ClusterConnection implements RedisConnection {
     return link
   }
 
-  /** #doubt has the map read again soon. */
+  /** Has the map read again soon. */
   #doubt(cluelessAddress?: string): void {
     if (cluelessAddress !== undefined) this.#clueless.add(cluelessAddress)
     this.#isDoubted = true
@@ -248,7 +248,7 @@ const MAP = ['CLUSTER', 'SLOTS']
 const ASKING = ['ASKING']
 const IGNORED: Asker = { answered() {}, failed() {} }
 
-/** uncovered says that some slots have no master, where that is so: their keys live nowhere. */
+/** Says that some slots have no master, where that is so: their keys live nowhere. */
 function uncovered(owners: readonly string[]): string | undefined {
   let covered = 0
   for (const owner of owners) if (owner !== undefined) covered++

@@ -4,7 +4,7 @@ import { RedirectedAsker } from './redirected-asker.ts'
 const SLOT = 3_999
 const ARGS = ['EVALSHA', 'decide']
 
-/** askedAt is a command that was sent to a node, and what its asker, and the router, were told since. */
+/** A command that was sent to a node, and what its asker, and the router, were told since. */
 function askedAt(address: string) {
   const received: string[] = []
   const router = {

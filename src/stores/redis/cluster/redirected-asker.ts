@@ -6,7 +6,7 @@ const HAS_NO_OWNER = /^(CLUSTERDOWN|MASTERDOWN|READONLY)/
 
 /** Knows the nodes of a cluster. */
 export interface Router {
-  /** doubt has the map read again; from another node than one that says itself that it does not know. */
+  /** Has the map read again; from another node than one that says itself that it does not know. */
   doubt(cluelessAddress: string): void
   /** Returns who serves a slot now. */
   moved(slot: number, address: string): void

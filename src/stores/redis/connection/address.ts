@@ -45,7 +45,7 @@ const KINDS: ReadonlyMap<string, RedisAddress['kind']> = new Map([
 ])
 
 /**
- * parseRedisUrl reads
+ * Reads
  *   redis://user:password@host:6379/0          rediss:// for TLS
  *   unix:///run/redis.sock
  *   redis+sentinel://host:26379,host:26379/mymaster

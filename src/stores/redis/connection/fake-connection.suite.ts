@@ -34,7 +34,7 @@ export class FakeConnection implements RedisConnection {
     this.ask(shard, args, asker)
   }
 
-  /** goOffline has everything fail at once that it is told to send. */
+  /** Has everything fail at once that it is told to send. */
   goOffline(): void {
     this.#isOffline = true
   }

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** behindSilence is a Redis whose first connection is taken, and never answered: as from a machine that is just dying. */
+/** A Redis whose first connection is taken, and never answered: as from a machine that is just dying. */
 async function behindSilence() {
   const redis = await startRedis()
   let connections = 0
@@ -29,7 +29,7 @@ async function behindSilence() {
   return { url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => connections, stop }
 }
 
-/** behindSlowness is a Redis whose replies are held back, once they should be, and come when the test lets go of some bytes. */
+/** A Redis whose replies are held back, once they should be, and come when the test lets go of some bytes. */
 async function behindSlowness() {
   const redis = await startRedis()
   let isHolding = false

@@ -95,7 +95,7 @@ describe('both forms', () => {
   })
   afterAll(() => redis.destroy())
 
-  /** run runs decide.lua as a script, and returns its verdicts. */
+  /** Runs decide.lua as a script, and returns its verdicts. */
   async function run({ keys, args }: EncodedBatch, charges: readonly Charge[]) {
     const reply = await redis.call(['EVAL', decideFormat.script.source, String(keys.length), ...keys, ...args])
     return decideFormat.decode(reply, [{ charges, permits: undefined }])?.[0]
@@ -208,7 +208,7 @@ describe('a counter in a window that has hits', () => {
     for (const end of ends.splice(0).reverse()) await end()
   })
 
-  /** open opens a store on a server of its own, as a user with these rights. */
+  /** Opens a store on a server of its own, as a user with these rights. */
   async function open(rights: string) {
     const redis = await startRedis({ acl: { app: `on >secret ~* &* ${rights}` } })
     ends.push(() => redis.stop())

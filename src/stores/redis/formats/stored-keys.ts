@@ -43,7 +43,7 @@ export class CompactKeys implements StoredKeys {
   #lastDomain: string | undefined
   #lastDigits = 0
 
-  /** isTagged says whether names need the tag that chooses a server of a cluster. */
+  /** Says whether names need the tag that chooses a server of a cluster. */
   constructor(hash: KeyedHash, keyPrefix: string, isTagged: boolean) {
     this.#hash = hash
     this.#keyPrefix = keyPrefix

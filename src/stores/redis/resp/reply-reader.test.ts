@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ProtocolError, type Reply, ReplyError } from './reply.ts'
 import { ReplyReader } from './reply-reader.ts'
 
-/** read hands over pieces, each in the same buffer, as a socket does. */
+/** Hands over pieces, each in the same buffer, as a socket does. */
 function read(...pieces: readonly string[]): Reply[] {
   const replies: Reply[] = []
   const reader = new ReplyReader((reply) => replies.push(reply))

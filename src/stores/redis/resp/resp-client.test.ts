@@ -29,7 +29,7 @@ async function open(options: Partial<RespClientOptions> = {}): Promise<RespClien
   return client
 }
 
-/** serve starts a server that does with a connection what the test says, and returns where it is. */
+/** Starts a server that does with a connection what the test says, and returns where it is. */
 async function serve(answer: (socket: Socket) => void): Promise<RespClientOptions['at']> {
   const server = createServer((socket) => {
     socket.on('error', () => {})

@@ -8,14 +8,14 @@ export class FunctionUse {
     return this.#without.get(shard)?.has(name) !== true
   }
 
-  /** giveUp says that a server does not have a function. */
+  /** Says that a server does not have a function. */
   giveUp(shard: string, name: string): void {
     const names = this.#without.get(shard)
     if (names === undefined) this.#without.set(shard, new Set([name]))
     else names.add(name)
   }
 
-  /** connected says that a server may be another one now, or a newer one. */
+  /** Says that a server may be another one now, or a newer one. */
   connected(shard: string): void {
     this.#without.delete(shard)
   }

@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-/** bench starts a Redis and a store that is connected to it. */
+/** Starts a Redis and a store that is connected to it. */
 async function bench(options: RedisOptions = {}, user = '') {
   const redis = await startRedis(options)
   ends.push(() => redis.stop())

@@ -20,7 +20,7 @@ const fileOf = (name: string): string => readFileSync(new URL(`${name}.lua`, FOL
 const includesOf = (name: string): string[] =>
   [...fileOf(name).matchAll(/^--- @include "(.*)"$/gm)].flatMap(([, included]) => [included, ...includesOf(included)])
 
-/** linesOf are the lines of a file that a server is to run. */
+/** The lines of a file that a server is to run. */
 const linesOf = (name: string): string[] =>
   fileOf(name)
     .split('\n')

@@ -327,7 +327,7 @@ class RoutesCompiler {
     })
   }
 
-  /** #checkTable has the routes found as the gateway will find them, to no upstream. */
+  /** Has the routes found as the gateway will find them, to no upstream. */
   #checkTable({ routes, upstreams }: RoutingTable): void {
     if (this.#places.problems.count > 0) return
     const groups = new Map(
@@ -411,9 +411,7 @@ function bodyBounds(
   return maxBodyBytes === undefined ? {} : { maxBodyBytes }
 }
 
-/**
- * withReplaced has a limit wait for the body where one that does replaces it: whether it applies is not known before.
- */
+/** Has a limit wait for the body where one that does replaces it: whether it applies is not known before. */
 function withReplaced(limits: readonly CompiledLimit[]): readonly PlannedLimit[] {
   const late = new Set(limits.filter(({ planned }) => planned.readsBody))
   for (const { written } of late) {

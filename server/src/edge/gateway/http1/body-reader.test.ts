@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BodyReader } from './body-reader.ts'
 import { CHUNKED, UNTIL_CLOSE } from './read-response.ts'
 
-/** taken reads a body that comes in pieces, and says what it was, and how it ended. */
+/** Reads a body that comes in pieces, and says what it was, and how it ended. */
 function taken(length: number, ...pieces: string[]) {
   const read: string[] = []
   const reader = new BodyReader({ bodyPiece: (piece) => read.push(piece.toString('latin1')) }, 1_000)

@@ -6,7 +6,7 @@ import { DEFAULT_GATEWAY_BOUNDS } from '../options.ts'
 import type { CarrierListener, OutgoingRequest } from '../sides.ts'
 import { ClientConnection } from './client-connection.ts'
 
-/** startLine starts a connection to an upstream that keeps what it reads, and answers nothing. */
+/** Starts a connection to an upstream that keeps what it reads, and answers nothing. */
 async function startLine() {
   const upstream = { text: '', isClosed: false, socket: undefined as Socket | undefined }
   const server = createServer((socket) => {

@@ -27,7 +27,7 @@ export class StreamAsker implements Asker {
     this.#host = host
   }
 
-  /** attach has a listener hear what the client does. */
+  /** Has a listener hear what the client does. */
   attach(listener: AskerListener, { wantsWebSocket }: RequestHead, hasEnded: boolean): void {
     const stream = this.#stream
     const hasBody = !hasEnded || wantsWebSocket
@@ -138,7 +138,7 @@ export class StreamAsker implements Asker {
     }
   }
 
-  /** lose says that the client is gone. */
+  /** Says that the client is gone. */
   lose(): void {
     const listener = this.#listener
     this.#listener = undefined

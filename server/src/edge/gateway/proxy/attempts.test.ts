@@ -7,7 +7,7 @@ import { Member } from '../upstreams/member.ts'
 import { UpstreamGroup } from '../upstreams/upstream-group.ts'
 import { Attempts } from './attempts.ts'
 
-/** attemptsOf has a request that may be tried so often, and that was sent once. */
+/** Has a request that may be tried so often, and that was sent once. */
 function attemptsOf(head: Partial<RequestHead>, retries = 2) {
   const member = new Member(readEndpoint('http://127.0.0.1:1', 'address', undefined), {} as Pool, 0, () => 0)
   const group = new UpstreamGroup({ addresses: [] }, [member], () => () => {})

@@ -42,7 +42,7 @@ export class Attempts {
     this.member.begin()
   }
 
-  /** leave says that the address has nothing more to do with the request. It is remembered. */
+  /** Says that the address has nothing more to do with the request. It is remembered. */
   leave(): void {
     if (this.#isInMember) this.#member?.end()
     this.#isInMember = false
@@ -61,7 +61,7 @@ export class Attempts {
     this.#member?.pool.forget(listener)
   }
 
-  /** sent says that the request is out. */
+  /** Says that the request is out. */
   sent(): void {
     this.#asked.place?.sent()
   }

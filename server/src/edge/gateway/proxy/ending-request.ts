@@ -24,11 +24,11 @@ export abstract class EndingRequest extends GatedRequest {
     this.timer = new PhaseTimer(host, (isTotal) => this.#timedOut(isTotal))
   }
 
-  /** notConnected says that there is no connection, and why. */
+  /** Says that there is no connection, and why. */
   protected abstract notConnected(wrong: Fault): void
-  /** giveUpPlace refuses a request that still waits for a place at its address: true, if it did. */
+  /** Refuses a request that still waits for a place at its address: true, if it did. */
   protected abstract giveUpPlace(): boolean
-  /** forgetConnection stops waiting for a connection. */
+  /** Stops waiting for a connection. */
   protected abstract forgetConnection(): void
   /** Releases what is held of a body. */
   protected abstract forgetBody(): void

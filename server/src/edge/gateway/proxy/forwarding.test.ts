@@ -26,7 +26,7 @@ async function heard(fields: string, setup: Setup = {}): Promise<IncomingMessage
   return headers
 }
 
-/** answerTo returns the bytes that a client gets for an answer of raw bytes. */
+/** Returns the bytes that a client gets for an answer of raw bytes. */
 async function answerTo(answer: string, asked = `GET / HTTP/1.1\r\n${H}Connection: close\r\n\r\n`): Promise<string> {
   const app = await startRaw((socket) => {
     socket.once('data', () => socket.end(answer, 'latin1'))
@@ -37,7 +37,7 @@ async function answerTo(answer: string, asked = `GET / HTTP/1.1\r\n${H}Connectio
 
 const BROKEN = { code: 'ECONNRESET' }
 
-/** bodyOf reads an answer whole, and rejects if it breaks off. */
+/** Reads an answer whole, and rejects if it breaks off. */
 function bodyOf(url: string, connection: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const asked = httpRequest(url, { headers: { connection } }, (response) => {

@@ -8,7 +8,7 @@ export abstract class GatedRequest extends AskedRequest {
   protected phase: number = Phase.gate
   protected pass: Pass | undefined
 
-  /** decided hears what the gate has decided, and `undecided` that it could not. */
+  /** Hears what the gate has decided, and `undecided` that it could not. */
   protected abstract decided(admission: Admission): void
   protected abstract undecided(): void
   /** waitsForGate is called when the gate takes its time. */

@@ -47,7 +47,7 @@ async function startStopping() {
     })
     inner.on('close', () => socket.destroy())
   })
-  /** stopReading leaves what the gateway writes in the buffers of the system. */
+  /** Leaves what the gateway writes in the buffers of the system. */
   const stopReading = () => {
     for (const line of lines) line.unpipe().pause()
   }
@@ -57,7 +57,7 @@ async function startStopping() {
   return { address, stopReading, closeLines, opened: () => opened }
 }
 
-/** startStuck leads requests to an upstream that stops to read; how long it may take their bodies is out of reach. */
+/** Leads requests to an upstream that stops to read; how long it may take their bodies is out of reach. */
 async function startStuck(bodyIdleMs?: number) {
   const clock = new ManualClock()
   const upstream = await startStopping()
@@ -72,7 +72,7 @@ async function startStuck(bodyIdleMs?: number) {
   return { ...upstream, clock, gate, gateway, url, port }
 }
 
-/** upload sends a body of which the upstream takes nothing, as far as there is room on the way. */
+/** Sends a body of which the upstream takes nothing, as far as there is room on the way. */
 async function upload({ port, stopReading, gateway, url }: Awaited<ReturnType<typeof startStuck>>) {
   expect((await fetch(url)).status).toBe(200)
   stopReading()
@@ -81,7 +81,7 @@ async function upload({ port, stopReading, gateway, url }: Awaited<ReturnType<ty
   return talk
 }
 
-/** untilAt waits for a state that needs time, a second after the other. */
+/** Waits for a state that needs time, a second after the other. */
 function untilAt(clock: ManualClock, what: string, is: () => boolean): Promise<unknown> {
   return until(what, () => {
     if (is()) return true
@@ -90,12 +90,12 @@ function untilAt(clock: ManualClock, what: string, is: () => boolean): Promise<u
   })
 }
 
-/** requestIsOver waits until a gateway has heard that its client left: one that is not read is looked at once a second. */
+/** Waits until a gateway has heard that its client left: one that is not read is looked at once a second. */
 function requestIsOver({ gateway, clock }: { readonly gateway: Gateway; readonly clock: ManualClock }) {
   return untilAt(clock, 'the request is over', () => gateway.stats.requests === 0)
 }
 
-/** connections are the sockets of this process, those of tests included. */
+/** The sockets of this process, those of tests included. */
 const connections = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
 
 describe('an upstream of HTTP/2 that does not read any more', () => {

@@ -6,7 +6,7 @@ import { ManualClock, startApp, startGateway, talkTo } from './gateway.suite.ts'
 /** More than systems keep between two sockets. */
 const BYTES = 32 * 1_048_576
 
-/** askSlowly returns when an answer is written, of which the client has not read anything. */
+/** Returns when an answer is written, of which the client has not read anything. */
 async function askSlowly(clock: ManualClock, connection: 'close' | 'keep-alive') {
   const gate = { admit: () => ({ kind: 'refused' as const, status: 429, headers: [], body: Buffer.alloc(BYTES) }) }
   const { port, gateway } = await startGateway('http://127.0.0.1:9', { clock, gate })

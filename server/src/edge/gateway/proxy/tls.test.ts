@@ -27,7 +27,7 @@ async function ask(port: number, ALPNProtocols: string[]): Promise<{ socket: TLS
   return { socket, text: () => text }
 }
 
-/** handedOver has the gateway accept what comes to a port that is not its own, as a worker does. */
+/** Has the gateway accept what comes to a port that is not its own, as a worker does. */
 async function handedOver(gateway: Gateway): Promise<number> {
   const server = createTcpServer({ pauseOnConnect: true, allowHalfOpen: true }, (socket) => gateway.accept(0, socket))
   onTestFinished(() => void server.close())

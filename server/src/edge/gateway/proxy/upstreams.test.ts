@@ -9,7 +9,7 @@ import { ManualClock, RecordingGate, startApp, startGateway, startRaw } from './
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const CLOSED = 'http://127.0.0.1:9'
 
-/** startFickle answers the first request of each connection, and closes as the second one arrives. */
+/** Answers the first request of each connection, and closes as the second one arrives. */
 async function startFickle() {
   const seen: string[] = []
   const app = await startRaw((socket) => {

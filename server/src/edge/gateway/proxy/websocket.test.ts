@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../../tests/servers/until.mjs'
 import { exchangeBytes, RecordingGate, startApp, startGateway, talkTo } from './gateway.suite.ts'
 
-/** startEcho starts an upstream that accepts WebSockets and sends back the bytes that come. */
+/** Starts an upstream that accepts WebSockets and sends back the bytes that come. */
 async function startEcho() {
   const sockets: Socket[] = []
   const app = await startApp(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RouteTree } from './route-tree.ts'
 
-/** treeOf has routes of these paths, by which they are named. */
+/** Has routes of these paths, by which they are named. */
 function treeOf(...paths: string[]) {
   const tree = new RouteTree()
   for (const path of paths) tree.add({ name: path, path, upstream: 'app' }, 'route')

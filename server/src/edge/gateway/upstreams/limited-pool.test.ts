@@ -6,7 +6,7 @@ import type { CarrierListener, Pool } from '../sides.ts'
 import type { UpstreamSlot } from '../upstream-slot.ts'
 import { LimitedPool, type PlaceBounds } from './limited-pool.ts'
 
-/** Asked is a request that writes down what becomes of it. */
+/** A request that writes down what becomes of it. */
 class Asked {
   readonly priority: Priority
   place: UpstreamSlot | undefined

@@ -73,7 +73,7 @@ export class LimitedPool implements Pool, SlotKeeper {
     return this.hasRoom(priority) || this.#mayWait(priority)
   }
 
-  /** refused says that a request was not taken. */
+  /** Says that a request was not taken. */
   refused(): void {
     this.#refusedMs = this.nowMs()
   }

@@ -8,7 +8,7 @@ import { UpstreamGroup } from './upstream-group.ts'
 const clock = { ms: 0 }
 const NO_POOL = {} as Pool
 
-/** memberOf is an address that is out after three failures. */
+/** An address that is out after three failures. */
 function memberOf(ejectAfter = 3, port = 1): Member {
   clock.ms = 1_000
   return new Member(readEndpoint(`http://127.0.0.1:${port}`, 'address', undefined), NO_POOL, ejectAfter, () => clock.ms)
