@@ -15,7 +15,6 @@ import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
 import { checkActual, checkRequest } from './checks.ts'
 import { Permit, SharedPermit } from './permit.ts'
-import { firstConnection } from './ready.ts'
 
 /** The options of a limiter in memory. */
 export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
@@ -119,31 +118,26 @@ export class RuleLimiter {
 export class SharedRuleLimiter {
   readonly #open: OpenStore
   readonly #limiter: Limiter<Store>
-  readonly #ready: () => Promise<void> | undefined
 
   /** @internal */
   constructor(rules: RuleSet, open: OpenStore, parts: LimiterParts) {
     this.#open = open
     this.#limiter = new Limiter(() => rules, open.store, { ...open.parts, ...parts })
-    this.#ready = firstConnection(open)
   }
 
   async check(request: CheckRequest): Promise<Decision> {
     checkRequest(request)
-    await this.#ready()
     return await this.#limiter.check(request)
   }
 
   async settle(request: CheckRequest, decision: Decision, cost: number): Promise<Decision | undefined> {
     checkRequest(request)
     checkActual(cost)
-    await this.#ready()
     return await this.#limiter.settle(request, decision, cost)
   }
 
   async acquire(request: CheckRequest): Promise<SharedPermit<Decision>> {
     checkRequest(request)
-    await this.#ready()
     const { decision, permits } = await this.#limiter.acquire(request)
     if (!decision.allowed || permits === undefined) return new SharedPermit(decision, undefined)
     const permit = new SharedPermit(decision, async () => this.#limiter.release(permits))
@@ -153,7 +147,6 @@ export class SharedRuleLimiter {
 
   async reset(request: CheckRequest): Promise<void> {
     checkRequest(request)
-    await this.#ready()
     await this.#limiter.reset(request)
   }
 

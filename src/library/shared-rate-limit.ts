@@ -11,7 +11,6 @@ import type { OpenStore } from '../stores/open/open-store.ts'
 import { openAppStore, type StoreOptions } from '../stores/open/store-options.ts'
 import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { SharedPermit } from './permit.ts'
-import { firstConnection } from './ready.ts'
 
 const DOMAIN = 'app'
 
@@ -22,7 +21,6 @@ export class SharedRateLimiter {
   readonly #domain: string
   readonly #open: OpenStore
   readonly #decider: Decider<Store>
-  readonly #ready: () => Promise<void> | undefined
 
   /** @internal An unnamed limit shares its counters with no other of its process. */
   constructor(rule: Rule, isNamed: boolean, options: StoreOptions, observer: Observer | undefined) {
@@ -31,14 +29,12 @@ export class SharedRateLimiter {
     this.#open = openAppStore(options)
     this.#domain = isNamed ? DOMAIN : this.#open.claim(DOMAIN, rule.name)
     this.#decider = new Decider(this.#open.store, observer)
-    this.#ready = firstConnection(this.#open)
   }
 
   /** Decides about one request of a caller, and charges it when it is allowed. It rejects for wrong arguments only. */
   async check(key: string, cost = 1): Promise<Verdict> {
     checkKey(key)
     checkCost(cost)
-    await this.#ready()
     const { verdicts } = await this.#decider.decide([this.#charge(key, cost)])
     return verdicts[0].verdict
   }
@@ -58,7 +54,6 @@ export class SharedRateLimiter {
   async settle(key: string, verdict: Verdict, cost: SettledCost): Promise<Verdict | undefined> {
     checkKey(key)
     checkSettled(cost)
-    await this.#ready()
     const decision = combineOne({ rule: this.#rule, descriptor: 0, verdict })
     const settled = await this.#decider.settle([this.#charge(key, cost.charged)], decision, cost.actual)
     return settled?.verdicts[0].verdict
@@ -68,7 +63,6 @@ export class SharedRateLimiter {
   async acquire(key: string, cost = 1): Promise<SharedPermit> {
     checkKey(key)
     checkPermits(this.limit, cost)
-    await this.#ready()
     const { decision, permits } = await this.#decider.acquire([this.#charge(key, cost)])
     const { verdict } = decision.verdicts[0]
     if (permits === undefined) return new SharedPermit(verdict, undefined)
@@ -80,7 +74,6 @@ export class SharedRateLimiter {
   /** Gives a caller the whole budget again. */
   async reset(key: string): Promise<void> {
     checkKey(key)
-    await this.#ready()
     await this.#decider.reset([this.#charge(key, 0)])
   }
 

@@ -61,6 +61,14 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
   })
 
   describe(`${adapter.name}, on Redis`, () => {
+    it('counts its first requests there, which arrive before the connection', async () => {
+      // Another prefix is another connection.
+      const first = { limit: 2, window: '1d', keyPrefix: `${randomUUID()}:`, onStoreFailure: 'closed' } as const
+      const app = await start({ ...first, name: 'first' })
+      const answers = await Promise.all([app.get(), app.get(), app.get()])
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429])
+    })
+
     it('shares a limit between apps, by its name', async () => {
       await ready()
       const limit = { limit: 2, window: '1m', name: randomUUID() } as const

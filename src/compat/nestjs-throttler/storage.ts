@@ -67,7 +67,7 @@ export class SluiceStorage implements ThrottlerStorage {
     throttlerName: string,
   ): Promise<ThrottlerStorageRecord> {
     const throttling = throttlingOf(ttl, limit, blockDuration)
-    const { redis } = this.#open
+    const { connectedRedis: redis } = this.#open
     const local = (): Throttled => this.#local.count(`${throttlerName.length} ${throttlerName} ${key}`, throttling)
     if (redis === undefined) return recordOf(local())
     const { onStoreFailure = 'local' } = this.#options

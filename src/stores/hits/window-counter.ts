@@ -94,7 +94,7 @@ export class WindowCounter {
     if (beyond !== 'keep') {
       try {
         const args = [rule.limit.windowMs, most, beyond, hits]
-        const { redis } = await (this.#open.redis as () => Promise<OpenRedis>)()
+        const { redis } = await (this.#open.connectedRedis as () => Promise<OpenRedis>)()
         const [current, ttl] = await redis.run('count', encoded, args, TIMEOUT_MS)
         return { current, ttl }
       } catch (error) {
@@ -104,7 +104,7 @@ export class WindowCounter {
       }
     }
     const store =
-      onStoreFailure === 'local' ? this.#open.store : ((await this.#open.redis?.())?.redis ?? this.#open.store)
+      onStoreFailure === 'local' ? this.#open.store : ((await this.#open.connectedRedis?.())?.redis ?? this.#open.store)
     const [verdict] = await store.decide([{ key: encoded, limit: rule.limit, cost: hits, enforce: true, policy: rule }])
     return countOf(verdict)
   }

@@ -9,9 +9,10 @@ import { PARTITIONS, sharedHash } from '../../engine/shared-hash.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import type { BatcherEvents } from '../redis/batch/batcher.ts'
 import { type Certificates, type Credentials, parseRedisUrl } from '../redis/connection/address.ts'
-import { checkClient, type RedisClient } from '../redis/connection/client-connection.ts'
+import { checkClient, clientReady, type RedisClient } from '../redis/connection/client-connection.ts'
 import type { ConnectionEvents } from '../redis/connection/connection.ts'
 import type { RedisStoreOptions } from '../redis/redis-store.ts'
+import { firstConnection } from './first-connection.ts'
 import { LazyStore } from './lazy-store.ts'
 import type { OpenRedis } from './open-redis.ts'
 
@@ -50,6 +51,8 @@ export interface OpenStore {
   readonly memory: MemoryStore | undefined
   /** Set for Redis: the store without the failure policy, for callers that need its faults. */
   readonly redis: (() => Promise<OpenRedis>) | undefined
+  /** Like `redis`, for calls: it waits for the first connection, as every call of `store` does. */
+  readonly connectedRedis: (() => Promise<OpenRedis>) | undefined
   /** For people: `in memory`, `in Redis`. */
   readonly name: string
   /**
@@ -84,6 +87,7 @@ function openMemory({ maxKeys, clock }: OpenStoreOptions): OpenStore {
     keys: new KeyEncoder(hash),
     memory,
     redis: undefined,
+    connectedRedis: undefined,
     name: 'in memory',
     ready: Promise.resolve(),
     claim: (domain) => domain,
@@ -99,17 +103,26 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
   if (typeof place === 'string') {
     parseRedisUrl(place)
   } else checkClient(place)
-  const { ready, heard } = firstAttempt(events)
+  const attempt = firstAttempt(events)
   let loaded: OpenRedis | undefined
   const loading = import('./open-redis.ts').then(({ openRedis }) => {
-    loaded = openRedis(redisOptions(options, place, heard))
+    loaded = openRedis(redisOptions(options, place, attempt.heard))
     return loaded
   })
   // Callers receive the error with their calls; without calls it must not be unhandled.
   loading.catch((error: unknown) => events.warned?.(`counters cannot be shared: ${(error as Error).message}`))
   const hash = sharedHash(secret)
   const local = new MemoryStore()
-  const policy = new FailurePolicy(new LazyStore(loading.then(({ store }) => store)), local, events)
+  let connecting: Promise<void> | undefined
+  const connected = (): Promise<void> => {
+    connecting ??= firstConnection(typeof place === 'string' ? attempt.ready : clientReady(place))
+    return connecting
+  }
+  const lazy = new LazyStore(
+    loading.then(({ store }) => store),
+    connected,
+  )
+  const policy = new FailurePolicy(lazy, local, events)
   const hearResets = ({ redis }: OpenRedis): void => {
     redis.listen({ noticed: (notice) => policy.noticed(notice), connected() {} })
   }
@@ -120,8 +133,13 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
     keys: new KeyEncoder(hash, PARTITIONS, keyPrefix),
     memory: undefined,
     redis: () => loading,
+    connectedRedis: async () => {
+      const open = await loading
+      await connected()
+      return open
+    },
     name: 'in Redis',
-    ready: typeof place === 'string' ? ready : Promise.resolve(),
+    ready: typeof place === 'string' ? attempt.ready : Promise.resolve(),
     claim: (domain) => domain,
     stats: () => {
       const { keys, evicted, shared } = local.stats
@@ -132,6 +150,7 @@ function openShared(options: OpenStoreOptions & { readonly redis: string | Redis
       }
     },
     close() {
+      attempt.end()
       return this.store.close() as Promise<void>
     },
   }
@@ -151,11 +170,18 @@ function redisOptions(options: OpenStoreOptions, url: string | RedisClient, even
   }
 }
 
+interface FirstAttempt {
+  readonly ready: Promise<void>
+  readonly heard: StoreEvents
+  /** Resolves `ready`: the store is closed. */
+  end(): void
+}
+
 /**
  * Observes connections, forwards the events, and resolves when the first attempt to connect has ended: for a cluster,
  * to each server that has keys.
  */
-function firstAttempt(events: StoreEvents): { readonly ready: Promise<void>; readonly heard: StoreEvents } {
+function firstAttempt(events: StoreEvents): FirstAttempt {
   const pending = new Set<string>()
   let settle = (): void => {}
   const ready = new Promise<void>((resolve) => {
@@ -184,5 +210,5 @@ function firstAttempt(events: StoreEvents): { readonly ready: Promise<void>; rea
       attempted(shard)
     },
   }
-  return { ready, heard }
+  return { ready, heard, end: settle }
 }

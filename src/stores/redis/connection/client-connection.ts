@@ -7,15 +7,21 @@ const BLOB_STRING = 36
 /** AS_BUFFERS has node-redis answer with bytes, not with text. */
 const AS_BUFFERS = { typeMapping: { [BLOB_STRING]: Buffer } }
 
+/** Events of a client. A client of the app's own need not have them. */
+interface Emitter {
+  once?(event: string, listener: () => void): unknown
+  removeListener?(event: string, listener: () => void): unknown
+}
+
 /** A client of the package `redis` (5 and newer) for one server. */
-export interface NodeRedisClient {
+export interface NodeRedisClient extends Emitter {
   readonly isReady: boolean
   readonly isOpen?: boolean
   sendCommand(args: Args, options?: object): Promise<unknown>
 }
 
 /** A client of the package `ioredis` for one server. */
-export interface IoredisClient {
+export interface IoredisClient extends Emitter {
   readonly status: string
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
 }
@@ -84,6 +90,28 @@ export class ClientConnection implements RedisConnection {
   }
 
   async close(): Promise<void> {}
+}
+
+/** What ends an attempt to connect: it succeeded, it failed and another follows, or it was given up. */
+const ATTEMPT_ENDS = ['ready', 'reconnecting', 'close', 'end'] as const
+
+/**
+ * Resolves when a client that is connecting has ended its first attempt, and immediately for one that is connected,
+ * was never asked to connect, or has no events. One of ioredis that connects with its first command is sent one.
+ */
+export function clientReady(client: RedisClient): Promise<void> {
+  const isConnecting = isIoredis(client)
+    ? FIRST_CONNECTION.has(client.status)
+    : client.isOpen === true && !client.isReady
+  if (!isConnecting || typeof client.once !== 'function') return Promise.resolve()
+  if (isIoredis(client) && client.status === 'wait') client.callBuffer('PING').catch(() => {})
+  return new Promise((resolve) => {
+    const ended = (): void => {
+      for (const event of ATTEMPT_ENDS) client.removeListener?.(event, ended)
+      resolve()
+    }
+    for (const event of ATTEMPT_ENDS) client.once?.(event, ended)
+  })
 }
 
 /** Refuses what is no client of a package that is known here. */
