@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { LAST_LINES } from '../../server/src/cli/greeting.ts'
 import { reapAtExit } from '../servers/reaper.mjs'
 import { until } from '../servers/until.mjs'
 
@@ -57,7 +58,9 @@ export interface Started {
   printed(text: string, times?: number): Promise<string>
 }
 
-const LAST_LINE = /Ctrl-C stops it\.\n|SIGHUP reads them at once\.\n|"service\.started".*\n/
+const GREETED = [...Object.values(LAST_LINES), '"service.started"']
+/** A service that prints something else than a test waits for is seen long before the test is ended. */
+const PRINT_WITHIN_MS = 180_000
 
 /**
  * Runs `sluice serve` on free ports, with a log that people can read, and waits for the end of its welcome. Without
@@ -107,13 +110,16 @@ export async function launch(
   const check = (): void => {
     for (const each of waiting) each()
   }
-  const waitFor = (isThere: () => boolean): Promise<string> =>
+  const waitFor = (texts: readonly string[], times = 1): Promise<string> =>
     new Promise((resolve, reject) => {
+      const fail = (why: string): void =>
+        reject(new Error(`${why} before "${texts.join('" or "')}": ${all}${complaint}`))
+      const late = setTimeout(() => fail(`it has run for ${PRINT_WITHIN_MS} ms`), PRINT_WITHIN_MS)
       const look = (): void => {
-        if (isThere()) resolve(all)
-        else if (child.exitCode !== null || child.signalCode !== null) {
-          reject(new Error(`it ended: ${all}${complaint}`))
-        } else return
+        if (wholeLines(all).filter((line) => texts.some((text) => line.includes(text))).length >= times) resolve(all)
+        else if (child.exitCode !== null || child.signalCode !== null) fail('it ended')
+        else return
+        clearTimeout(late)
         waiting.delete(look)
       }
       waiting.add(look)
@@ -128,11 +134,13 @@ export async function launch(
   })
   child.once('exit', () => setImmediate(check))
   const output = new Promise<string>((resolve) => child.stdout.once('close', () => resolve(all)))
-  const welcome = await waitFor(() => LAST_LINE.test(all))
+  const welcome = await waitFor(GREETED)
   const [, url = ''] = /HTTP {3}(http:\S+)/.exec(all) ?? []
   const [, admin = ''] = /admin {2}(http:\S+)/.exec(all) ?? []
   const [, grpc = ''] = /gRPC {3}(\S+)/.exec(all) ?? []
-  const printed = (text: string, times = 1): Promise<string> =>
-    waitFor(() => all.split('\n').filter((line) => line.includes(text)).length >= times)
+  const printed = (text: string, times?: number): Promise<string> => waitFor([text], times)
   return { child, url, grpc, admin, welcome, output, errors: () => complaint, printed }
 }
+
+/** Returns lines without the last one, which may not be printed to its end. */
+const wholeLines = (text: string): string[] => text.split('\n').slice(0, -1)

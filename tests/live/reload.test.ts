@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { renameSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { LAST_LINES } from '../../server/src/cli/greeting.ts'
 import { longRuleText, RuleDirectory, ruleText } from '../../src/sources/rule-directory.suite.ts'
 import { run, start } from '../cli/sluice-process.suite.ts'
 
@@ -134,7 +135,7 @@ describe('sluice serve --rules DIR', () => {
     const exited = once(child, 'exit')
     child.kill('SIGTERM')
     expect(await exited).toEqual([0, null])
-    const lines = (await output).split('SIGHUP reads them at once.\n')[1].split('\n')
+    const lines = (await output).split(`${LAST_LINES.rules}\n`)[1].split('\n')
     const told = lines.map((line) => line.replace(/^\d{4}-.*Z /, '')).filter((line) => !line.includes('read again'))
     expect(told).toEqual([
       'error rules are refused, the last good ones stay in force:',

@@ -4,6 +4,12 @@ import { packageVersion } from '../app/settings/package-file.ts'
 import { rulePlaces } from '../app/settings/remote-rules.ts'
 import type { Service } from '../app/wire.ts'
 
+/** The last lines that a greeting may have: what comes after them is the log. */
+export const LAST_LINES = {
+  examples: 'Your own rules: --rules FILE. All settings: --help. Ctrl-C stops it.',
+  rules: 'Changed rules are reloaded automatically; SIGHUP reloads them immediately.',
+}
+
 /** Returns where the service is and what it runs on; with the example rules, also what to try. */
 export function greeting(service: Service, config: Config): string {
   const { isExample, workers } = config
@@ -14,7 +20,7 @@ ${doorLines(service).join('\n')}
 
 dashboard  http://${service.addresses.admin}/  ${loginText(config)}
 ${processes}counters ${service.storeName}; ${summary(service.rules())}, from ${from}
-${customersLine(config)}${isExample ? thingsToTry(service, config) : 'Changed rules are reloaded automatically; SIGHUP reloads them immediately.'}
+${customersLine(config)}${isExample ? `${thingsToTry(service, config)}${LAST_LINES.examples}` : LAST_LINES.rules}
 `
 }
 
@@ -74,5 +80,5 @@ Four things to try in another terminal:
      curl${database !== undefined && !statsOpen ? ' -H "Authorization: Bearer $SLUICE_ADMIN_TOKEN"' : ''} http://${addresses.admin}/stats
 
 Envoy: name ${addresses.grpc} as its rate limit service, docs/migrate-from-envoy-ratelimit.md.
-Your own rules: --rules FILE. All settings: --help. Ctrl-C stops it.`
+`
 }
