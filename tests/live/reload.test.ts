@@ -75,7 +75,7 @@ describe('sluice serve --rules DIR', () => {
       `  RULE_INVALID: ${rules.at('api.yaml')}:4:25: unit: got "minut" ${UNIT_RULE}`,
     )
     child.kill('SIGHUP')
-    await printed(' info  rules were read again: still refused, as told above')
+    await printed(' info  rules were read again: still refused, as logged above')
     rules.replace('api.yaml', longRuleText(60))
     child.kill('SIGHUP')
     await askUntil(url, 60)
@@ -108,7 +108,7 @@ describe('sluice serve --rules DIR', () => {
     child.kill('SIGHUP')
     await printed(REFUSED)
     child.kill('SIGHUP')
-    await printed(' info  rules were read again: still refused, as told above')
+    await printed(' info  rules were read again: still refused, as logged above')
     expect((await ask(url, 'alice')).limit).toBe(20)
   })
 
@@ -127,7 +127,7 @@ describe('sluice serve --rules DIR', () => {
     for (const times of [1, 2]) {
       mount(2 + times, `${TYPO}# still\n`, 'domain: b\nlimits: []\n')
       child.kill('SIGHUP')
-      await printed('still refused, as told above', times)
+      await printed('still refused, as logged above', times)
     }
     mount(5, ruleText(70), ruleText(1, 'b'))
     await askUntil(url, 70)
@@ -143,7 +143,7 @@ describe('sluice serve --rules DIR', () => {
       `  RULE_UNKNOWN_KEY: ${rules.at('b.yaml')}:2:1: "limits". Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.`,
       'info  rules are in force: 2 limits in 2 domains',
       'info  SIGTERM: health says no from now on',
-      'info  taking no new connections, answering what is under way',
+      'info  accepting no new connections, finishing requests in flight',
       'info  stopped',
       '',
     ])

@@ -29,7 +29,7 @@ describe('sluice serve --workers 2, told to end', () => {
     await printed(' info  SIGTERM: health says no from now on')
     child.kill('SIGINT')
     expect(await once(child, 'exit')).toEqual([130, null])
-    expect(await output).not.toContain('taking no new connections')
+    expect(await output).not.toContain('accepting no new connections')
     expect(await ended).toBe(14)
     for (const client of clients) client.close()
   })

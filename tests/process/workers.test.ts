@@ -89,7 +89,7 @@ describe('sluice serve --workers 2', () => {
     await load.grown(200)
     const [pid] = pidsIn(welcome)
     process.kill(pid, 'SIGTERM')
-    await printed('was told to end, another takes its place')
+    await printed('was asked to end, another takes its place')
     await printed(') is ready', 3)
     await until('the worker has ended', () => !isRunning(pid))
     await load.grown(200)

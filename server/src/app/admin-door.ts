@@ -28,7 +28,7 @@ import type { NodeUsage } from './usage/open-usage.ts'
 
 type MetricsOfNode = () => Promise<MergedMetrics>
 
-/** What the admin port tells of: the processes that answer requests, the busiest keys, and what they decide now. */
+/** What the admin port reports on: the processes that answer requests, the busiest keys, and current decisions. */
 interface Watched {
   readonly processes: Processes
   readonly hotKeys: NodeHotKeys
@@ -49,7 +49,7 @@ function storePorts({ stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsag
   return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys, fleet }
 }
 
-/** Opens the door for operators. It answers until the very end: that is when they look. */
+/** Opens the admin port. It answers until the very end of the process, when operators look most. */
 export async function openAdmin(
   config: Config,
   log: Log,
@@ -72,7 +72,7 @@ export async function openAdmin(
     version: packageVersion(),
     failed: faultLog(log),
   })
-  // A database has a token, or gets one before it answers anybody.
+  // With a database there is a token, or one is created before any request is answered.
   requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
   const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { processes, hotKeys, data }) : undefined
   const sources = {
@@ -94,7 +94,7 @@ export async function openAdmin(
   await orUnavailable('admin', place, listen(server, place))
   const knownAs = knownAddress(portOf(server), place.host)
   if (node !== undefined) node.name = nodeName(config, knownAs)
-  const beside = await openMetrics(config, log, metrics).catch((error: unknown) => {
+  const metricsServer = await openMetrics(config, log, metrics).catch((error: unknown) => {
     closeServer(server)
     throw error
   })
@@ -102,24 +102,24 @@ export async function openAdmin(
     config.statsd && new StatsdExport(config.statsd, { log, reports: () => statsdReports(rules, processes) })
   return {
     address: reachable(portOf(server), place),
-    /** What other nodes are told. */
+    /** What other nodes publish. */
     knownAs,
-    /** Sends the last counts, while there is somebody who knows them. */
+    /** Sends the last counts, while the receiver still knows their names. */
     flush: () => statsd?.stop(),
     close: () => {
       closeServer(server)
-      if (beside !== undefined) closeServer(beside)
+      if (metricsServer !== undefined) closeServer(metricsServer)
     },
   }
 }
 
-/** Where others may find a port: one on every address is found by the name of the machine. */
+/** Returns the address at which others may find a port: one on every address is found by the name of the machine. */
 function knownAddress(port: number, host: string): string {
   const name = host === '0.0.0.0' || host === '::' ? hostname() : host
   return `${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/** Serves the metrics alone, where that is wanted. */
+/** Serves the metrics on a separate port, if one is configured. */
 async function openMetrics(config: Config, log: Log, metrics: MetricsOfNode | undefined): Promise<Server | undefined> {
   if (metrics === undefined || config.metrics.place === undefined) return undefined
   const { host, port, path } = config.metrics.place
@@ -134,7 +134,7 @@ function closeServer(server: Server): void {
   server.closeAllConnections()
 }
 
-/** Adds to what the processes tell what the node tells once. */
+/** Adds what the node reports once to what its processes report. */
 function nodeMetrics(
   config: Config,
   rules: FollowedRules,

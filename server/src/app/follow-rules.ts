@@ -22,36 +22,36 @@ export interface FollowedRules {
   state(): RulesState
   /** The last changes of rule files that came into force, the newest first: up to 500, since the start. */
   fileChanges(): readonly FileChange[]
-  /** The figures of sources that may be away. */
+  /** The figures of sources that may be unavailable. */
   sources(): readonly SourceFigures[]
-  /** Tells of every set that comes into force from now on. */
+  /** Calls back for every set that comes into force from now on. */
   watch(heard: () => void): void
-  /** Reads the files at once, and logs what came of it. */
+  /** Reads the files now, and logs the outcome. */
   reload(): Promise<void>
   stop(): void
 }
 
 const MAX_FILE_CHANGES = 500
 
-/** A RulesState is when rules came into force and were refused, in milliseconds since 1970. */
+/** When rules came into force and when they were refused, in milliseconds since 1970. */
 export interface RulesState {
   /** A hash of what is in force: the same on every node that has the same rules. */
   readonly version: string
   readonly loadedAtMs: number
   /** When rules were last refused for a reason that was new. */
   readonly refusedAtMs: number | undefined
-  /** What was read last is in force. */
+  /** Whether the rules read last are in force. */
   readonly isLastGood: boolean
 }
 
-/** What rules are followed with, beside files. */
+/** What rules are followed with, in addition to files. */
 export interface FollowParts {
-  /** changed is told of every set that comes into force. */
+  /** Called with the origin of every set that comes into force. */
   readonly changed?: ((origin: RuleOrigin) => void) | undefined
-  /** Sources at addresses, which are as good as files. */
+  /** Sources at addresses, which count like files. */
   readonly remote?: readonly RemoteSource[]
-  /** Sources whose rules are compiled together with those of the files, and whose changes are told elsewhere. */
-  readonly beside?: readonly RuleSource[]
+  /** Sources whose rules are compiled together with the files, and whose changes are logged elsewhere. */
+  readonly additional?: readonly RuleSource[]
   /** Ends a start that waits for its rules. */
   readonly signal?: AbortSignal | undefined
 }
@@ -63,15 +63,15 @@ export interface FollowParts {
 export async function followRules(
   config: Pick<Config, 'rules' | 'mergeDomains' | 'compatibility'>,
   log: Log,
-  { changed, remote = [], beside = [], signal }: FollowParts = {},
+  { changed, remote = [], additional = [], signal }: FollowParts = {},
 ): Promise<FollowedRules> {
   let isStarted = false
-  let told = 0
+  let logged = 0
   let refusal: RulesError | undefined
   let origin: RuleOrigin = { inputs: [] }
   let fileChanges: readonly FileChange[] = []
   let heard = (): void => {}
-  const isOfFile = (file: string): boolean => !beside.some(({ name }) => file.startsWith(name))
+  const isOfFile = (file: string): boolean => !additional.some(({ name }) => file.startsWith(name))
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
@@ -79,7 +79,7 @@ export async function followRules(
     { ...compileOptionsOf(config.mergeDomains, config.compatibility), loader },
     {
       loaded: (rules, from) => {
-        told++
+        logged++
         if (isStarted) log.info('rules.loaded', `rules are in force: ${summary(rules)}`)
         const files = isStarted ? changedFiles(origin.inputs, from.inputs, isOfFile) : []
         if (files.length > 0) fileChanges = [{ atMs: Date.now(), files }, ...fileChanges].slice(0, MAX_FILE_CHANGES)
@@ -89,7 +89,7 @@ export async function followRules(
         heard()
       },
       refused: (error) => {
-        told++
+        logged++
         refusal = error
         state = { ...state, refusedAtMs: Date.now(), isLastGood: false }
         if (isStarted) logRefusal(log, error)
@@ -99,7 +99,7 @@ export async function followRules(
   const files = config.rules.length === 0 ? [] : [new FileSource(config.rules)]
   const stop = (): void => live.stop()
   signal?.addEventListener('abort', stop)
-  if (signal?.aborted || !(await live.follow([...files, ...remote, ...beside]))) {
+  if (signal?.aborted || !(await live.follow([...files, ...remote, ...additional]))) {
     live.stop()
     throw refusal ?? new RulesError([])
   }
@@ -117,18 +117,18 @@ export async function followRules(
     sources: () => remote.map((source) => source.figures()),
     state: () => ({ version: live.current().version, ...state }),
     reload: async () => {
-      const before = told
+      const before = logged
       const isGood = await live.readNow()
-      // Whoever asks gets a line for it, whatever came of it.
-      if (told > before) return
-      const result = isGood ? 'nothing changed' : 'still refused, as told above'
+      // Every request to reload gets a line in the log, whatever the outcome.
+      if (logged > before) return
+      const result = isGood ? 'nothing changed' : 'still refused, as logged above'
       log.info('rules.read', `rules were read again: ${result}`)
     },
     stop: () => live.stop(),
   }
 }
 
-/** changedFiles names the files that have another text, are new, or are gone. */
+/** Lists the files that have changed, are new, or are gone. */
 function changedFiles(
   before: RuleOrigin['inputs'],
   after: RuleOrigin['inputs'],

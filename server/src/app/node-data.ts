@@ -8,13 +8,13 @@ import type { Config } from './settings/config.ts'
 import type { Undo } from './starting.ts'
 import type { NodeUsage } from './usage/open-usage.ts'
 
-/** The database of a node, and what the node does with it beside decisions. */
+/** The database of a node, and what the node does with it apart from decisions. */
 export interface NodeData {
   readonly quotas: NodeQuotas
   readonly usage: NodeUsage
 }
 
-/** Opens the database of a node, where it is told of one. Nothing of it is loaded where it is not. */
+/** Opens the database of a node, if one is configured. Otherwise none of its code is loaded. */
 export async function openData(config: Config, log: Log, undo: Undo): Promise<NodeData | undefined> {
   if (config.database === undefined) return undefined
   const { openNodeQuotas } = await import('./quotas/node-quotas.ts')
@@ -51,7 +51,7 @@ export function deskParts({
   }
 }
 
-/** Writes what is still to be written, and ends. */
+/** Writes what is still pending, and closes. */
 export async function closeData(data: NodeData | undefined): Promise<void> {
   await data?.usage.close()
   await data?.quotas.close()

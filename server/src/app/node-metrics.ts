@@ -6,23 +6,23 @@ import { type PlacedRule, rulesOf } from '../observe/metrics/rules-of.ts'
 import type { FollowedRules } from './follow-rules.ts'
 import type { QuotaFigures } from './quotas/node-quotas.ts'
 
-/** What a node is told of itself, beside its rules. */
+/** The state of a node apart from its rules. */
 export interface NodeState {
-  /** Processes that answer requests, and those that are about to. */
+  /** Processes that answer requests, and processes that are starting. */
   workers(): { readonly ready: number; readonly starting: number }
   readonly maxRules: number
   readonly version: string
-  /** This process is the primary: it answers no requests, and has figures of its own. */
+  /** This process is the primary: it answers no requests, and has separate figures. */
   readonly isPrimary: boolean
   /** What single keys do to rules. */
   hotKeys(): readonly HotKeyFigures[]
-  /** What it has of its database. Not there: it has none. */
+  /** The figures of its database; undefined without one. */
   quotas?(): QuotaFigures
-  /** What else the node has counted, once for all of its processes. */
+  /** Other counts of the node, once for all of its processes. */
   readonly more?: readonly { report(into: ReportBuilder): void }[]
 }
 
-/** What a node tells once, however many processes it has: its rules, its workers, and what is running. */
+/** What a node reports once, however many processes it has: its rules, its workers, and what is running. */
 export class NodeMetrics {
   readonly #rules: FollowedRules
   readonly #state: NodeState
@@ -79,7 +79,7 @@ export class NodeMetrics {
     into.add('ratelimit_database_errors_total', '', figures.errors)
   }
 
-  /** Has a series for each rule that has series of its own, from 0 on, and one for all others together. */
+  /** Adds a series for each rule that has separate series, from 0 on, and one for all other rules together. */
   #reportHotKeys(into: ReportBuilder): void {
     const series = new Map<string, { detected: number; exhausted: number }>()
     for (const { domain, rule } of this.#rulesOfTheirOwn()) {
@@ -98,7 +98,7 @@ export class NodeMetrics {
     }
   }
 
-  /** Tells the limits of the rules that have series of their own. One without a limit has none to tell. */
+  /** Reports the limits of the rules that have separate series, if they have a limit. */
   #reportLimits(into: ReportBuilder): void {
     for (const { domain, rule, tier = 'none' } of this.#rulesOfTheirOwn()) {
       if (rule.unlimited) continue
@@ -108,7 +108,7 @@ export class NodeMetrics {
     }
   }
 
-  /** The rules that have series of their own. */
+  /** Returns the rules that have separate series. */
   *#rulesOfTheirOwn(): Generator<PlacedRule> {
     let left = this.#state.maxRules
     for (const placed of rulesOf(this.#rules.current())) {

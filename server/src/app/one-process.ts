@@ -110,7 +110,7 @@ export class OneProcess implements Processes {
   async #drainDelay(): Promise<void> {
     const { config, log } = this.#parts
     if (config.drainDelayMs > 0) await pause(config.drainDelayMs)
-    log.info('drain.closing', 'taking no new connections, answering what is under way')
+    log.info('drain.closing', 'accepting no new connections, finishing requests in flight')
   }
 
   kill(): void {

@@ -1,7 +1,7 @@
 /** What to do when the next step of a start fails, in the opposite order. */
 export type Undo = (() => unknown)[]
 
-/** Takes back what was started when a step fails. */
+/** Undoes what was started when a step fails. */
 export async function starting<T>(start: (undo: Undo) => Promise<T>): Promise<T> {
   const undo: Undo = []
   try {

@@ -10,8 +10,8 @@ export interface StatsdSources {
 }
 
 /**
- * Sends what has grown to StatsD, again and again. While nobody is there, what has grown is dropped, and told once:
- * StatsD is for looking, and nothing waits for it.
+ * Sends increments to StatsD at intervals. While StatsD is unreachable, increments are dropped, and logged once: StatsD
+ * is for looking, and nothing waits for it.
  */
 export class StatsdExport {
   readonly #config: StatsdConfig
@@ -27,7 +27,7 @@ export class StatsdExport {
     this.#timer = setInterval(() => void this.flush(), config.intervalMs).unref()
   }
 
-  /** Sends what has grown since the last time. One at a time: who asks meanwhile waits for that one. */
+  /** Sends the increments since the last time. One flush at a time: calls in between wait for the one in progress. */
   flush(): Promise<void> {
     this.#sending ??= this.#send().finally(() => {
       this.#sending = undefined

@@ -27,7 +27,7 @@ import { starting, type Undo } from './starting.ts'
 /** Where doors can be reached. A gateway has no other door for requests. */
 export type Addresses = Readonly<Record<'http' | 'grpc' | 'admin', string>> & { readonly gateway?: string }
 
-/** A Service is a running Sluice. */
+/** A running Sluice service. */
 export interface Service {
   /** Where its doors can be reached from this machine, as `localhost:8080`. */
   readonly addresses: Addresses
@@ -37,15 +37,15 @@ export interface Service {
   rules(): RuleSet
   /** The quotas in force; undefined where there is no origin of any. */
   readonly quotas: (() => QuotaBook) | undefined
-  /** Reads the rule files at once, and logs what came of it. The file of the decision log is opened anew. */
+  /** Reads the rule files now, and logs the outcome. Reopens the file of the decision log. */
   reload(): Promise<void>
-  /** Says that it does not serve any more, answers what is under way, and ends. */
+  /** Stops accepting requests, answers the ones in flight, and ends. */
   close(): Promise<void>
-  /** Ends what would not end with this process. */
+  /** Kills what would outlive this process. */
   kill(): void
-  /** Resolves when health checks have said yes: with a database, when its records are in force, or time is over. */
+  /** Resolves when health checks have passed: with a database, when its records are in force, or when time is up. */
   readonly ready: Promise<void>
-  /** Rejects when the service cannot go on. */
+  /** Rejects when the service cannot continue. */
   readonly failed: Promise<never>
 }
 
@@ -85,7 +85,7 @@ async function listenAll(
   return addresses
 }
 
-/** What SIGHUP asks for: rules are read again, and what others may have put aside is begun anew. */
+/** Handles SIGHUP: reads the rules again, and reopens files that log rotation may have moved. */
 async function reload(
   rules: FollowedRules,
   outlet: DecisionOutlet | undefined,
@@ -101,31 +101,31 @@ interface FollowedParts extends Pick<FollowParts, 'changed' | 'signal'> {
   readonly routes: RoutesSource | undefined
 }
 
-/** Follows the rules of files, and beside them those of the database. */
+/** Follows the rules of files, together with the rules of the database. */
 async function followAll(config: Config, log: Log, { node, routes, ...parts }: FollowedParts): Promise<FollowedRules> {
   const rules = await followRules(config, log, {
     ...parts,
     remote: await remoteSourcesOf(config, log),
-    beside: [...(node ? [node.rules] : []), ...(routes ? [routes] : [])],
+    additional: [...(node ? [node.rules] : []), ...(routes ? [routes] : [])],
   })
   node?.rules.checkBeside(() => rules.origin().inputs)
   return rules
 }
 
-/** Loads what only rules from elsewhere need. */
+/** Loads the code for remote rules only where there are any. */
 async function remoteSourcesOf(config: Config, log: Log): Promise<readonly RemoteSource[]> {
   if (!hasRemoteRules(config.remoteRules)) return []
   const { openRemoteSources } = await import('./rules/remote-sources.ts')
   return openRemoteSources(config, log)
 }
 
-/** Loads what only a gateway needs. */
+/** Loads the code for a gateway only where there is one. */
 async function routesOf(config: GatewayConfig): Promise<RoutesSource> {
   const { RoutesSource: Source } = await import('./gateway/routes-source.ts')
   return new Source(config)
 }
 
-/** Tells of every change of the routes, and of what may not be meant in them. */
+/** Reports every change of the routes, and what looks unintended in them. */
 function followRoutes(
   routes: RoutesSource | undefined,
   rules: FollowedRules,

@@ -3,10 +3,10 @@ import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import type { Lent } from 'sluice/internal/stores/redis/formats/exchange-format'
 import type { Counters } from './open-counters.ts'
 
-/** A CounterState is what a counter says now, to somebody who only looks. */
+/** What a counter shows to a caller that only looks. */
 export interface CounterState {
   readonly used: number
-  /** What is left, lent or not. */
+  /** The remaining budget, lent or not. */
   readonly remaining: number
   readonly lent: Lent
   readonly resetAfterMs: number
@@ -18,7 +18,7 @@ export interface CounterState {
   readonly holdsPermits: boolean
 }
 
-/** Looks at a counter, and changes nothing. */
+/** Reads a counter without changing it. */
 export async function stateOf({ store, whenConnected }: Counters, key: string, limit: Limit): Promise<CounterState> {
   const [verdict] = await whenConnected(() => store.decide([{ key, limit, cost: 0, enforce: true }]))
   const lent = await whenConnected(() => store.counters.lent(storedKey(key, limit)))

@@ -25,25 +25,25 @@ const NAMES: readonly SettingName[] = [
   'config',
 ]
 
-/** COUNTER_FLAGS are the flags of commands that look at counters. They mean what they mean to serve. */
+/** The flags of commands that look at counters, with the meaning they have in `serve`. */
 export const COUNTER_FLAGS = SETTINGS.filter(({ flag }) => NAMES.includes(flag))
 
-/** Those that a service with the same settings has in Redis. */
+/** The counters in Redis of a service with the same settings. */
 export interface Counters {
   readonly store: RedisStore
   readonly counters: RedisCounters
-  /** Does something that can be done again until the servers that it needs are connected. */
+  /** Retries an operation, which must be repeatable, until the servers that it needs are connected. */
   whenConnected<T>(act: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
-/** Spells keys as a service with the same settings does. */
+/** Builds keys as a service with the same settings does. */
 export function keysOf(flags: Flags, env: NodeJS.ProcessEnv): KeyEncoder {
   const from = new SettingSources(flags, env)
   return new KeyEncoder(sharedHash(from.value('secret') ?? ''), PARTITIONS, keyPrefixOf(from) ?? '')
 }
 
-/** namesOf names counters in Redis as a service with the same settings does. Where no --redis is given, on a single server. */
+/** Names counters in Redis as a service with the same settings does: as on a single server if no --redis is given. */
 export function namesOf(flags: Flags, env: NodeJS.ProcessEnv): StoredKeys {
   const from = new SettingSources(flags, env)
   const [keyPrefix, redis] = [keyPrefixOf(from) ?? '', from.given('redis')]

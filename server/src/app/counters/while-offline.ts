@@ -6,7 +6,7 @@ import { StoreFault } from 'sluice/internal/engine/store-fault'
 export const CONNECT_MS = 5_000
 const RETRY_MS = 20
 
-/** Does something again while there is no connection, and says in the end why there is none. */
+/** Retries while there is no connection, and finally throws the reason why there is none. */
 export async function whileOffline<T>(act: () => Promise<T>, reason: () => string, withinMs = CONNECT_MS): Promise<T> {
   const endAt = performance.now() + withinMs
   for (;;) {

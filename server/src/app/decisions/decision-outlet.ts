@@ -4,11 +4,11 @@ import { RotatingFile } from './rotating-file.ts'
 
 const BYTES_A_MIB = 1_048_576
 
-/** A DecisionOutlet is where the lines of all processes go: one writer for one file, or standard output. */
+/** Where the lines of all processes go: one writer for one file, or standard output. */
 export interface DecisionOutlet {
-  /** Takes lines. It resolves when there is room for more, and never rejects. */
+  /** Takes lines. Resolves when there is room for more, and never rejects. */
   send(text: string): Promise<void>
-  /** Goes on in a file of the same name, whatever became of the one before. */
+  /** Opens the file of the same name again, whether or not the previous one still exists. */
   reopen(): Promise<void>
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ export function openOutlet({ decisionLog }: Pick<Config, 'decisionLog'>, log: Lo
   return { send: async (text) => void (await file.write(text)), reopen: () => file.reopen(), close: () => file.close() }
 }
 
-/** Puts lines among those of the log, which never waits for its reader. */
+/** Writes lines in between the lines of the log, which never waits for its reader. */
 function standardOutput(log: Log): DecisionOutlet {
   const nothing = async (): Promise<void> => {}
   return { send: async (text) => log.print(text), reopen: nothing, close: nothing }

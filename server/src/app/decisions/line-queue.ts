@@ -1,17 +1,17 @@
-/** How many characters wait at the most: about 2,000 lines. */
+/** How many characters may wait at most: about 2,000 lines. */
 const MAX_WAITING = 1_048_576
 const DELAY_MS = 100
 /** How long a process that ends waits for its lines to be taken. */
 const MAX_WAIT_MS = 1_000
 
-/** Collects lines, and sends those of a tenth of a second together, one text at a time. It never grows beyond 1 MiB. */
+/** Collects lines, and sends the lines of a tenth of a second as one text. It never grows beyond 1 MiB. */
 export class LineQueue {
   readonly #send: (text: string) => Promise<void>
   #waiting = ''
   #timer: NodeJS.Timeout | undefined
   #sending: Promise<void> | undefined
 
-  /** send takes a text, and resolves when it may have the next. It never rejects. */
+  /** `send` takes a text, and resolves when it may have the next. It never rejects. */
   constructor(send: (text: string) => Promise<void>) {
     this.#send = send
   }
@@ -24,7 +24,7 @@ export class LineQueue {
     return true
   }
 
-  /** Sends what is left, or gives up soon. */
+  /** Sends the remaining lines, or gives up soon. */
   async close(): Promise<void> {
     let giveUp: NodeJS.Timeout | undefined
     const deadline = new Promise<void>((resolve) => {

@@ -1,33 +1,35 @@
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 
-/** How much may wait for the disk. What comes then is lost. */
+/** How much may wait for the disk. Whatever comes after that is lost. */
 const MAX_WAITING = 8_388_608
 
 export interface RotatingFileOptions {
   readonly path: string
-  /** A file that would be longer is put aside, as `path.1`. */
+  /** A file that would grow beyond this is renamed to `path.1`. */
   readonly maxBytes: number
-  /** How many are kept beside it. The oldest goes. */
+  /** How many old files are kept next to it. The oldest is removed. */
   readonly keep: number
-  /** A text is written when it is on the disk, and not only with the system. Default: false. */
+  /**
+   * Whether a text counts as written only when it is on disk, not just passed to the operating system. Default: false.
+   */
   readonly isSafe?: boolean
 }
 
-/** What a RotatingFile tells: it cannot be written, told once, and it can again. */
+/** What a RotatingFile reports: that it cannot be written, once, and that it can be written again. */
 export interface RotatingFileEvents {
   failed(reason: string): void
   recovered(): void
 }
 
-/** Appends texts to a file, one after the other. Whatever is wrong with the file, nobody has to wait or fail. */
+/** Appends texts to a file, one after the other. No fault of the file makes a caller wait or fail. */
 export class RotatingFile {
   readonly #options: RotatingFileOptions
   readonly #events: RotatingFileEvents
   #file: FileHandle | undefined
   #sizeBytes = 0
-  /** Pipes and devices are not put aside. */
+  /** Pipes and devices are not rotated. */
   #isRegular = true
-  /** The last text was not written to its end. */
+  /** Whether the last text was written only in part. */
   #isTorn = false
   #isFailing = false
   #waiting = 0
@@ -39,8 +41,7 @@ export class RotatingFile {
   }
 
   /**
-   * Appends a text, and resolves with whether it is written; if not, it is lost, or a part of it is there. It never
-   * rejects.
+   * Appends a text, and resolves with whether it was written; if not, it is lost, or written in part. Never rejects.
    */
   write(text: string): Promise<boolean> {
     if (this.#waiting + text.length > MAX_WAITING) {
@@ -54,7 +55,7 @@ export class RotatingFile {
     })
   }
 
-  /** Has what comes next go to a file of that name, whatever became of the one before. */
+  /** Opens the file of that name again for what follows, whether or not the previous one still exists. */
   reopen(): Promise<void> {
     return this.#next(() => this.#close())
   }
@@ -99,7 +100,7 @@ export class RotatingFile {
   }
 
   async #open(): Promise<FileHandle> {
-    // Others have no business with it: it tells who called, and how often.
+    // Not readable by others: it shows who called, and how often.
     const file = await open(this.#options.path, 'a', 0o640)
     this.#file = file
     const stat = await file.stat()
@@ -122,7 +123,7 @@ export class RotatingFile {
   }
 }
 
-/** ignoreMissing: there were not that many yet, or somebody took one away. */
+/** Ignores a missing file: there were not that many yet, or it was moved away. */
 function ignoreMissing(error: NodeJS.ErrnoException): void {
   if (error.code !== 'ENOENT') throw error
 }

@@ -17,7 +17,7 @@ export class CeilingLog {
     this.#isShadow = isShadow
   }
 
-  /** Hears of a refusal. It is on the way of floods: between two lines it only counts. */
+  /** Counts a refusal. It runs during floods: between two lines it does nothing else. */
   readonly hit = ({ scope, limit }: CeilingHit, ip: string): void => {
     this.#count++
     if (this.#first !== undefined) return
@@ -30,7 +30,7 @@ export class CeilingLog {
     clearTimeout(this.#quiet)
   }
 
-  /** Writes what there is to write, and then is quiet for a minute. */
+  /** Writes the pending line, and then pauses for a minute. */
   #speak(): void {
     this.#quiet = undefined
     if (this.#first === undefined) return

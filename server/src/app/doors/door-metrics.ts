@@ -8,12 +8,12 @@ import { ProcessMetrics } from '../../observe/metrics/process-metrics.ts'
 import { StoreMetrics } from '../../observe/metrics/store-metrics.ts'
 import { snakeCase } from '../../observe/reports/service-stats.ts'
 
-/** A MetricsSource adds what it has counted to a report of its process. */
+/** Adds what it has counted to a report of its process. */
 export interface MetricsSource {
   report(into: ReportBuilder): void
 }
 
-/** What is counted elsewhere, and only looked at for a report. */
+/** Counts that are kept elsewhere, and read for each report. */
 export interface CountedElsewhere {
   store(): Readonly<Record<string, number>>
   grpc(): GrpcStats
@@ -21,7 +21,7 @@ export interface CountedElsewhere {
 
 const INSTANCE = `${process.pid} ${performance.timeOrigin}`
 
-/** What one process that answers requests counts for Prometheus. */
+/** The counts of one process that answers requests, for Prometheus. */
 export class DoorMetrics {
   readonly decisions: DecisionMetrics
   readonly store = new StoreMetrics()
@@ -42,7 +42,7 @@ export class DoorMetrics {
     return this.#report(this.#sources, elsewhere)
   }
 
-  /** A report without the figures of the process: those are since the last report, or of the moment. */
+  /** Returns a report without the figures of the process, which cover the time since the last report, or the moment. */
   counted(elsewhere: CountedElsewhere): MetricsReport {
     const { families, ...rest } = this.#report(
       this.#sources.filter((source) => source !== this.#process),
@@ -64,7 +64,7 @@ export class DoorMetrics {
   }
 }
 
-/** STORE_COUNTS are the names that stores have for what they count: in memory, and behind slices. */
+/** The names of the counts of stores: in memory, and behind slices. */
 const STORE_COUNTS: readonly (readonly [metric: string, ...counts: string[]])[] = [
   ['ratelimit_slices_held', 'slices'],
   ['ratelimit_slices_budget_held', 'held'],

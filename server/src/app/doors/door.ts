@@ -5,13 +5,13 @@ import type { Place } from './listen.ts'
 export const DOOR_NAMES = ['http', 'grpc', 'gateway'] as const
 export type DoorName = (typeof DOOR_NAMES)[number]
 
-/** A Door is a way in for requests, through a port of its own or by connections that it is given. */
+/** A way in for requests, through a port or by connections that are passed to it. */
 export interface Door {
   /** Opens its port, and returns where it can be reached. */
   listen(place: Place): Promise<string>
   take(socket: Socket): void
-  /** Has so many connections end without a failed call, if they are of the kind that lasts. */
+  /** Closes that many connections without a failed call, if they are long-lived. */
   shed(count: number): void
-  /** Ends it without a failed call. */
+  /** Closes the door without a failed call. */
   drain(deadlineMs: number): Promise<void>
 }

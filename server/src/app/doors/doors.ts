@@ -41,11 +41,11 @@ export interface Doors {
   readonly reports: Reporter
   /** Where this process counts, if that is in its memory, and how it builds keys. */
   readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder }
-  /** Gives the gateway other routes. */
+  /** Replaces the gateway's routes. */
   setRoutes(plan: GatewayPlan): void
   /** Notifies health checks that other rules are in force: without any, they may have to fail. */
   rulesChanged(): void
-  /** Has health checks say what the node says. */
+  /** Passes the node's health on to health checks. */
   hear(node: NodeHealth): void
   /** Fails health checks from now on. */
   notServing(): void

@@ -2,21 +2,21 @@ import type { Server, ServerResponse } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 
 export interface DrainTimes {
-  /** How long a connection that waits for its next request may go on waiting. */
+  /** How long a connection that waits for its next request may stay open. */
   readonly idleMs: number
-  /** When whoever is not done is cut off. */
+  /** When connections that are still busy are cut off. */
   readonly deadlineMs: number
 }
 
 /**
- * Returns how to stop an HTTP server without a failed call: it stops listening, answers what is under way and what
- * still comes, and lets each connection end with its answer. Connections that wait for their next request are left open
- * for a while: a client that has just sent one cannot know that it would not be read (which is why the close() of
- * Node.js, which ends those at once, loses calls). Who is not done at the deadline is cut off.
+ * Returns how to stop an HTTP server without a failed call: it stops listening, answers requests in flight and requests
+ * that still arrive, and closes each connection with its answer. Idle connections stay open for a while: a client that
+ * has just sent a request cannot know that it would not be read. (close() of Node.js ends idle connections immediately,
+ * and so loses calls.) Whatever is open at the deadline is cut off.
  */
 export function drainable(server: Server): (times: DrainTimes) => Promise<void> {
   const sockets = new Set<Socket>()
-  const underWay = new Set<ServerResponse>()
+  const inFlight = new Set<ServerResponse>()
   let isDraining = false
   let onEmpty = (): void => {}
   server.on('connection', (socket: Socket) => {
@@ -28,12 +28,12 @@ export function drainable(server: Server): (times: DrainTimes) => Promise<void> 
   })
   server.prependListener('request', (_request, response: ServerResponse) => {
     if (isDraining) endConnection(response)
-    underWay.add(response)
-    response.once('close', () => underWay.delete(response))
+    inFlight.add(response)
+    response.once('close', () => inFlight.delete(response))
   })
   return async ({ idleMs, deadlineMs }) => {
     isDraining = true
-    for (const response of underWay) endConnection(response)
+    for (const response of inFlight) endConnection(response)
     // Not the server's own close, which would end the connections that wait.
     if (server.listening) NetServer.prototype.close.call(server)
     const idle = setTimeout(() => endIdle(server, sockets), Math.min(idleMs, deadlineMs))
@@ -49,13 +49,13 @@ export function drainable(server: Server): (times: DrainTimes) => Promise<void> 
   }
 }
 
-/** Ends connections without a request; Node.js does not count those that never had one. */
+/** Ends connections without a request; Node.js does not count connections that never had one. */
 function endIdle(server: Server, sockets: ReadonlySet<Socket>): void {
   server.closeIdleConnections()
   for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
 }
 
-/** Tells the client that this answer is the last one on its connection. */
+/** Announces to the client that this answer is the last one on its connection. */
 function endConnection(response: ServerResponse): void {
   if (!response.headersSent) response.setHeader('Connection', 'close')
 }

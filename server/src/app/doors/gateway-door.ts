@@ -20,13 +20,13 @@ import type { Door } from './door.ts'
 import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
 import { type Place, reachable } from './listen.ts'
 
-/** Addresses that the ceiling of a process knows at once. */
+/** The most addresses that the ceiling of a process remembers. */
 const CEILING_KEYS = 100_000
 
-/** What a gateway has of the process that it is in. */
+/** What a gateway uses of its process. */
 export interface GatewayLimits {
   readonly limiter: GatewayLimiter
-  /** Somebody wants to know the traces of requests. */
+  /** Whether the traces of requests are read. */
   readonly readsTraces: boolean
   /** What sheds requests that an upstream has no room for. */
   readonly shedder: Pick<LoadShedder, 'modeOf' | 'shedUpstream'> | undefined
@@ -39,16 +39,16 @@ interface GatewayDoorParts extends GatewayLimits {
   readonly isShadow: boolean
 }
 
-/** Says how the gateway of a service is made; undefined where it has none. */
+/** Returns how to make the gateway of a service; undefined if it has none. */
 export function gatewayDoor({ gateway: config, shadowMode }: Config, plan: GatewayPlan, log: Log) {
   return config && ((limits: GatewayLimits) => new GatewayDoor({ ...limits, config, plan, log, isShadow: shadowMode }))
 }
 
-/** An address may hold so much of what all clients may. */
+/** The share of the budget of all clients that one address may hold. */
 const ADDRESS_SHARE = 1 / 4
 const MIB = 1_048_576
 
-/** What is said about clients; the rest is as gateways have it. */
+/** Returns the bounds on clients; the others are the gateway's defaults. */
 function boundsOf({ maxConnections, maxConnectionsPerAddress, maxHeldMib }: GatewayConfig): Partial<GatewayBounds> {
   return {
     ...(maxConnections !== undefined && { maxConnections }),
@@ -60,7 +60,7 @@ function boundsOf({ maxConnections, maxConnectionsPerAddress, maxHeldMib }: Gate
   }
 }
 
-/** The gateway of a process, on a port of its own or on connections that it is given. */
+/** The gateway of a process, on a port or on connections that are passed to it. */
 export class GatewayDoor implements Door {
   readonly #parts: GatewayDoorParts
   readonly #gate: LimitGate
@@ -89,17 +89,17 @@ export class GatewayDoor implements Door {
     })
   }
 
-  /** What is under way; nothing before it is open. */
+  /** Requests in flight; empty before it is open. */
   get stats(): Readonly<Record<string, number>> {
     return { ...this.#gateway?.stats }
   }
 
-  /** What its upstreams take at once; nothing before it is open. */
+  /** How many concurrent requests its upstreams accept; empty before it is open. */
   upstreamLimits(): readonly UpstreamLimit[] {
     return this.#gateway?.upstreamLimits() ?? []
   }
 
-  /** What its ceiling refused, or in shadow mode would have. */
+  /** Reports what its ceiling refused, or in shadow mode would have refused. */
   report(into: ReportBuilder): void {
     reportUpstreams(into, this.upstreamLimits())
     reportCeiling(into, this.#ceiling.refused, this.#parts.isShadow)
@@ -111,7 +111,7 @@ export class GatewayDoor implements Door {
     return reachable(this.#gateway?.addresses[0]?.port ?? place.port, place)
   }
 
-  /** Makes it ready for connections that it is given. */
+  /** Prepares it for connections that are passed to it. */
   open(): Promise<void> {
     return this.#open({})
   }
@@ -137,7 +137,7 @@ export class GatewayDoor implements Door {
     this.#certificates?.start()
   }
 
-  /** Swaps the routes, in one step. */
+  /** Replaces the routes, in one step. */
   setRoutes(plan: GatewayPlan): void {
     this.#plan = plan
     this.#gateway?.reload(plan.table)
@@ -148,7 +148,7 @@ export class GatewayDoor implements Door {
     else this.#gateway.accept(0, socket)
   }
 
-  /** Its connections are many, and come and go. */
+  /** Its connections are many and short-lived. */
   shed(): void {}
 
   async drain(deadlineMs: number): Promise<void> {

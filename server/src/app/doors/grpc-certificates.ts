@@ -4,7 +4,7 @@ import type { Log } from '../log/log.ts'
 import type { GrpcTls } from '../settings/grpc-settings.ts'
 import { readAuthority, readPair } from '../settings/pem-files.ts'
 
-/** Reads the files. With an authority for clients, whoever shows no certificate of it is turned away. */
+/** Reads the files. With a client CA, clients without a certificate signed by it are rejected. */
 export function grpcTls({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls): GrpcTlsOptions {
   const { checkServerIdentity } = process.getBuiltinModule('node:tls')
   return {
@@ -23,10 +23,10 @@ export function grpcTls({ certFile, keyFile, clientCaFile, clientSan }: GrpcTls)
 const LOOK_MS = 1_000
 
 /**
- * Has a server use other certificates when their files change. It looks at the times and sizes of the files, behind all
+ * Has a server use new certificates when their files change. It looks at the times and sizes of the files, behind all
  * links, once a second, and reads them when two looks in a row agree on a change: certificate and key are seldom
- * written at once. Files that are wrong are logged, and those in use stay. It is made before the server reads them, so
- * that no change is missed.
+ * written at the same instant. Invalid files are logged, and the certificates in use stay. It is created before the
+ * server reads the files, so that no change is missed.
  */
 export class CertificateWatch {
   readonly #tls: GrpcTls
@@ -56,7 +56,7 @@ export class CertificateWatch {
     clearInterval(this.#timer)
   }
 
-  /** Compares the files with those in use, and reads them when they have changed and rest. */
+  /** Compares the files with the ones in use, and reads them when they have changed and then stayed the same. */
   look(): void {
     const marks = marksOf(this.#files)
     const isAtRest = marks === this.#seen
@@ -77,7 +77,9 @@ export class CertificateWatch {
   }
 }
 
-/** Changes whenever one of the files does. At once: three files on a disk take less than 0.1 ms. */
+/**
+ * Returns a text that changes whenever one of the files does. Synchronous: three files on a disk take less than 0.1 ms.
+ */
 function marksOf(files: readonly string[]): string {
   return files.map(markOf).join('\n')
 }

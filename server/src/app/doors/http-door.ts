@@ -23,7 +23,7 @@ export function httpDoor(server: Server): Door {
       socket.allowHalfOpen = true
       server.emit('connection', socket)
     },
-    // Its connections are many, and come and go.
+    // Its connections are many and short-lived.
     shed: () => {},
     drain: (deadlineMs) => drain({ idleMs: IDLE_MS, deadlineMs }),
   }

@@ -44,7 +44,7 @@ export function portOf(server: Server): number {
   return (server.address() as Partial<AddressInfo> | null)?.port ?? 0
 }
 
-/** Spells where a server can be reached from this machine: `localhost:8080`, `[::1]:8080`, `unix:/run/a.sock`. */
+/** Formats where a server can be reached from this machine: `localhost:8080`, `[::1]:8080`, `unix:/run/a.sock`. */
 export function reachable(port: number, place: Place): string {
   if ('path' in place) return `unix:${place.path}`
   const { host } = place

@@ -86,9 +86,9 @@ function openDecisionLog(
   return { observer, close }
 }
 
-function openUsageCounter({ shadowMode }: Config, { quotas, usage: tell }: ObserverParts) {
-  if (quotas === undefined || tell === undefined) return undefined
+function openUsageCounter({ shadowMode }: Config, { quotas, usage: report }: ObserverParts) {
+  if (quotas === undefined || report === undefined) return undefined
   const counter = new UsageCounter(quotas, { isShadow: shadowMode, full: () => teller.now() })
-  const teller = new UsageTeller(counter, tell)
+  const teller = new UsageTeller(counter, report)
   return { counter, teller }
 }

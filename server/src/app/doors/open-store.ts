@@ -14,15 +14,15 @@ type StoreConfig = Pick<
   'redisUrl' | 'redisTimeoutMs' | 'keyPrefix' | 'keys' | 'redisTls' | 'redisSentinelAuth' | 'secret'
 >
 
-/** Who else hears what becomes of the store's servers. */
+/** Callbacks about the store's servers. */
 export interface StoreWatchers {
   readonly metrics?: StoreMetrics | undefined
   readonly watch?: Pick<ProcessWatch, 'connected' | 'disconnected' | 'retired' | 'breakerChanged'>
 }
 
 /**
- * Opens the store that the configuration names, logs what it tells and counts it. `reached` is told whether the servers
- * of a shared store can be reached, whenever that may have changed.
+ * Opens the configured store, logs and counts its events. `reached` is called with whether the servers of a shared
+ * store can be reached, whenever that may have changed.
  */
 export function openServiceStore(
   config: StoreConfig,
@@ -32,7 +32,7 @@ export function openServiceStore(
   { metrics, watch }: StoreWatchers = {},
 ): OpenStore {
   const { redisUrl: redis, redisTimeoutMs: timeoutMs, keyPrefix, keys, redisTls, redisSentinelAuth, secret } = config
-  /** By server that is away: the reasons that were told. */
+  /** The reasons that were logged, by server that is unavailable. */
   const away = new Map<string, Set<string>>()
   /** Servers of a cluster that were not connected to yet. */
   const pending = new Set<string>()
@@ -58,15 +58,16 @@ export function openServiceStore(
         log.info('store.connected', `connected to ${shard}`, { shard })
         look()
       },
-      // Told once, not at every attempt: an outage fills logs quickly enough. What the server itself says is worth a line more.
+      // Logged once, not at every attempt: an outage fills logs quickly enough. A reason that the server itself gives
+      // is worth another line.
       disconnected: (shard, reason) => {
         pending.delete(shard)
-        const told = away.get(shard) ?? new Set()
-        if (told.size === 0 || (CODE.test(reason) && told.size < MAX_REASONS && !told.has(reason))) {
+        const logged = away.get(shard) ?? new Set()
+        if (logged.size === 0 || (CODE.test(reason) && logged.size < MAX_REASONS && !logged.has(reason))) {
           log.error('store.lost', `no connection to ${shard}: ${reason}; trying until there is one`, { shard, reason })
         }
-        if (told.size < MAX_REASONS) told.add(reason)
-        away.set(shard, told)
+        if (logged.size < MAX_REASONS) logged.add(reason)
+        away.set(shard, logged)
         metrics?.disconnected(shard)
         watch?.disconnected(shard)
         reached(false)
@@ -97,7 +98,7 @@ export function openServiceStore(
       fellBack: (mode, reason, shard) => {
         stats.fellBack(mode, reason)
         metrics?.fellBack(mode, reason)
-        // An outage may mean this for every request.
+        // An outage may cause this for every request.
         if (!isDue(`${mode} ${reason} ${shard}`)) return
         log.warn('store.fallback', `decisions without ${shard} (${reason}), as on_store_failure says: ${mode}`, {
           shard,
@@ -110,18 +111,18 @@ export function openServiceStore(
 }
 
 const FALLBACK_LOG_MS = 10_000
-/** How many reasons of one outage are told at the most. */
+/** How many reasons of one outage are logged at most. */
 const MAX_REASONS = 4
 /** What a server says begins with a code. */
 const CODE = /^[A-Z]{4,} /
 
-/** Returns whether something was not told within the time that is given. */
+/** Returns a function that says whether something was not logged within the last `ms`. */
 function oncePer(ms: number): (what: string) => boolean {
-  const toldAt = new Map<string, number>()
+  const loggedAt = new Map<string, number>()
   return (what) => {
     const now = performance.now()
-    if (now - (toldAt.get(what) ?? Number.NEGATIVE_INFINITY) < ms) return false
-    toldAt.set(what, now)
+    if (now - (loggedAt.get(what) ?? Number.NEGATIVE_INFINITY) < ms) return false
+    loggedAt.set(what, now)
     return true
   }
 }

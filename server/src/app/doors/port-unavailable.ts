@@ -4,10 +4,10 @@ import type { SettingName } from '../settings/settings.ts'
 import type { DoorName } from './door.ts'
 import { type Place, placeText } from './listen.ts'
 
-/** A PortName is a port of the service: a door, or one for operators. */
+/** A port of the service: a door, or a port for operators. */
 export type PortName = DoorName | 'admin' | 'metrics'
 
-/** A Choice is how a setting is given: by a flag, or by a variable. */
+/** How a setting is given: by a flag, or by a variable. */
 type Choice = readonly [flag: string, variable: string]
 
 interface Choices {
@@ -29,7 +29,7 @@ const CHOICES: { readonly [Name in PortName]: Choices } = {
   metrics: { port: setting('prometheus-address'), host: setting('prometheus-address'), anyPort: ':0' },
 }
 
-/** What Node.js was doing when a port could not be opened. Other errors on the way, such as of certificates, are not about it. */
+/** The system calls that open a port. Other errors, such as of certificates, are not about the port. */
 const SYSCALLS: ReadonlySet<string | undefined> = new Set(['listen', 'bind', 'getaddrinfo'])
 
 /** Waits until a port is open. It rejects with what keeps it closed, and the settings that change that. */

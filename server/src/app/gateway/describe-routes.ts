@@ -3,7 +3,7 @@ import type { Limit } from 'sluice/internal/core/limit'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import type { PlannedRoute } from '../../edge/gateway-rules/planned-route.ts'
 
-/** Says what a routes file means, a line for each route, and what may not be meant. */
+/** Describes a routes file, a line for each route, with what looks unintended. */
 export function describeRoutes({ table, warnings }: GatewayPlan): readonly string[] {
   return [
     ...table.routes.map((route) => lineOf(route, table.upstreams[route.upstream]?.addresses ?? [])),

@@ -17,8 +17,8 @@ export interface RoutesInForce {
 }
 
 /**
- * Delivers the limits of a routes file as rules, and tells of its routes when those rules are in force. A file that is
- * wrong leaves both as they were.
+ * Delivers the limits of a routes file as rules, and its routes when those rules are in force. An invalid file leaves
+ * both unchanged.
  */
 export class RoutesSource implements RuleSource {
   readonly name: string
@@ -37,14 +37,14 @@ export class RoutesSource implements RuleSource {
     this.#files = config.file === undefined ? undefined : new FileSource([config.file])
   }
 
-  /** The routes in force. There are some when the source has been started, or that failed. */
+  /** The routes in force. There are some once the source has been started, or start has failed. */
   get current(): RoutesInForce {
     return this.#current as RoutesInForce
   }
 
   /**
-   * The routes file that goes with these rules: the one to come, once its limits are among them. Who puts rules into
-   * force elsewhere puts it into force with them, so that no request meets routes without their limits.
+   * The routes file that goes with these rules: the pending one, once its limits are among them. Other processes put it
+   * into force together with the rules, so that no request meets routes without their limits.
    */
   inputFor(inputs: readonly RuleInput[]): RuleInput {
     const next = this.#next
@@ -52,7 +52,7 @@ export class RoutesSource implements RuleSource {
   }
 
   /**
-   * Checks domains from now on, and tells of every change. It throws where a route asks for rules that there are not.
+   * Checks domains from now on, and calls back for every change. Throws where a route asks for rules that do not exist.
    */
   follow(rules: () => RuleSet, changed: (routes: RoutesInForce) => void): void {
     this.#rules = rules

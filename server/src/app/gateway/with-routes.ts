@@ -6,7 +6,7 @@ import { isRoutesFile } from '../../edge/gateway-rules/file/check-routes-file.ts
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import { readRoutes } from './read-routes.ts'
 
-/** WithRoutes is files of which some are routes files: all their rules, and what the routes files say. */
+/** Files of which some are routes files: all their rules, and the content of the routes files. */
 export interface WithRoutes {
   readonly inputs: readonly RuleInput[]
   readonly routes: readonly GatewayPlan[]
@@ -15,7 +15,7 @@ export interface WithRoutes {
 /** What a text that may be a routes file has. Most rule files have none of it, and are parsed once. */
 const MARK = /^["']?(?:upstreams|routes)["']?\s*:/m
 
-/** Tells routes files from rule files, by what they hold. It throws a RulesError with all that is wrong in them. */
+/** Separates routes files from rule files, by their content. Throws a RulesError that lists all errors in them. */
 export function withRoutes(texts: readonly RuleText[]): WithRoutes {
   const routes: GatewayPlan[] = []
   const errors: SluiceError[] = []

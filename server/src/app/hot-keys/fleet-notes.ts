@@ -5,19 +5,19 @@ import { certificatesOf } from '../doors/open-store.ts'
 import type { Config } from '../settings/config.ts'
 import { credentialsOf } from '../settings/redis-settings.ts'
 
-/** How long other nodes believe what one has told: longer than three times it tells. */
+/** How long other nodes believe a node's report: longer than three intervals between reports. */
 const TTL_MS = 45_000
-/** A note has no more characters than that. */
+/** The most characters in a note. */
 const MAX_WRITTEN = 262_144
 const MAX_LENGTH = 50
 
-/** What other nodes told last, and how many were not asked. */
+/** The last reports of other nodes, and how many nodes were not asked. */
 export interface OtherNodes {
   readonly reports: readonly HotKeysReport[]
   readonly leftOut: number
 }
 
-/** A FleetNotes tells other nodes of this node's keys, and knows theirs. Both reject when Redis does not answer. */
+/** Publishes this node's keys to other nodes, and reads theirs. Both methods reject when Redis does not answer. */
 export interface FleetNotes {
   put(report: HotKeysReport): Promise<void>
   others(): Promise<OtherNodes>
@@ -32,7 +32,7 @@ interface Opened {
 type FleetConfig = Pick<Config, 'keyPrefix' | 'redisTls' | 'redisSentinelAuth'>
 
 /**
- * Shares keys through Redis, on a connection of its own that is made when it is first needed: lists are long, and
+ * Shares keys through Redis, on a separate connection that is made when it is first needed: lists are long, and
  * decisions do not wait behind them.
  */
 export function openFleetNotes(redisUrl: string, config: FleetConfig): FleetNotes {
@@ -70,12 +70,12 @@ async function open(url: string, { keyPrefix, redisTls, redisSentinelAuth }: Fle
     sentinelCredentials: redisSentinelAuth === undefined ? undefined : credentialsOf(redisSentinelAuth),
     events: { connected: arrive, disconnected: arrive },
   })
-  // The first attempt to connect ends well or not: only then it is known whether Redis is there.
+  // The first attempt to connect succeeds or fails: only then is it known whether Redis is reachable.
   await arrived
   return { notes: store.hotKeyNotes, close: () => store.close() }
 }
 
-/** Spells a report so that it fits. */
+/** Encodes a report so that it fits. */
 export function noteOf(report: HotKeysReport): string {
   for (let length = MAX_LENGTH; length >= 1; length = Math.floor(length / 2)) {
     const text = JSON.stringify(shorten(report, length))

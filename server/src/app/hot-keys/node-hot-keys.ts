@@ -13,7 +13,7 @@ import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { type FleetNotes, openFleetNotes } from './fleet-notes.ts'
 
-/** How often a node looks at its keys, and tells other nodes. */
+/** How often a node looks at its keys, and publishes them to other nodes. */
 const LOOK_MS = 10_000
 /** The longest list that can be asked for. */
 const MAX_LENGTH = 200
@@ -28,13 +28,13 @@ export interface NodeHotKeysParts {
   readonly log: Log
 }
 
-/** What a node knows of its keys: those of all its processes together, and those of other nodes. */
+/** The busiest keys of a node: of all its processes together, and of other nodes. */
 export class NodeHotKeys {
   readonly #parts: NodeHotKeysParts
   readonly #alarm: HotKeyAlarm
   #last: HotKeysReport = NO_HOT_KEYS
   #timer: NodeJS.Timeout | undefined
-  #isTold = false
+  #isLogged = false
 
   constructor(parts: NodeHotKeysParts) {
     this.#parts = parts
@@ -45,21 +45,21 @@ export class NodeHotKeys {
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref()
   }
 
-  /** Looks for hot keys, and tells other nodes. It never rejects. */
+  /** Looks for hot keys, and publishes them to other nodes. Never rejects. */
   async look(): Promise<void> {
     const report = await this.#collect()
     this.#alarm.look(report)
     if (report.rules.length === 0) return
     try {
       await this.#parts.fleet?.put(report)
-      this.#isTold = false
+      this.#isLogged = false
     } catch (error) {
-      // That Redis is away, others tell. What it refuses, only this can.
+      // That Redis is unavailable is logged elsewhere. A missing permission shows only here.
       const reason = messageOf(error)
-      if (!this.#isTold && /NOPERM/.test(reason)) {
-        this.#parts.log.warn('hot_key.unshared', `other nodes are not told of busy keys: ${reason}`)
+      if (!this.#isLogged && /NOPERM/.test(reason)) {
+        this.#parts.log.warn('hot_key.unshared', `busy keys are not published to other nodes: ${reason}`)
       }
-      this.#isTold ||= /NOPERM/.test(reason)
+      this.#isLogged ||= /NOPERM/.test(reason)
     }
   }
 
@@ -79,7 +79,7 @@ export class NodeHotKeys {
     }
   }
 
-  /** What metrics show, by domain and rule: as of the last look. */
+  /** The figures that metrics show, by domain and rule, as of the last look. */
   figures(): readonly HotKeyFigures[] {
     return this.#alarm.figures(this.#last)
   }
@@ -95,7 +95,7 @@ export class NodeHotKeys {
   }
 }
 
-/** Begins to look at the keys of a node. */
+/** Starts looking at the keys of a node. */
 export function openHotKeys(config: Config, log: Log, collect: NodeHotKeysParts['collect']): NodeHotKeys {
   const { redisUrl, hotKeys, hotKeyLimits: limits } = config
   const fleet = redisUrl === undefined || !hotKeys ? undefined : openFleetNotes(redisUrl, config)

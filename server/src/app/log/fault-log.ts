@@ -1,6 +1,6 @@
 import type { Log } from './log.ts'
 
-/** Logs requests that failed because of an error of our own, with its stack. */
+/** Logs requests that failed because of an internal error, with its stack. */
 export function faultLog(log: Log): (error: unknown) => void {
   return (error) => {
     const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))

@@ -1,9 +1,9 @@
 import type { LogLevel } from '../settings/setting-values.ts'
 
-/** What belongs to an event beside its message. */
+/** What belongs to an event in addition to its message. */
 export type LogFields = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>
 
-/** A LogEntry is one event, in words for people and with a name for machines. It is plain data: workers send theirs. */
+/** One event, with a message for people and a name for machines. Plain data: workers send theirs. */
 export interface LogEntry {
   readonly level: LogLevel
   /** A stable name such as `rules.refused`. */

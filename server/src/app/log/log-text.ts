@@ -1,4 +1,4 @@
-/** A LogRecord is a line of the log as JSON has it. */
+/** A line of the log in its JSON form. */
 export interface LogRecord {
   readonly level: string
   /** An ISO 8601 time in UTC. */
@@ -21,12 +21,12 @@ const DIM = '\u001b[2m'
 const CONTROL = /[\0-\x09\x0b-\x1f\x7f-\x9f]/g
 
 /**
- * Spells a record for people: time, level, message, then what belongs to it as name=value. Lines after the first are
- * indented, so that none of them can pass for a record of its own.
+ * Formats a record for people: time, level, message, then its fields as name=value. Lines after the first are indented,
+ * so that none can pass for a separate record.
  */
 export function formatRecord(record: LogRecord, isTerminal: boolean): string {
   const { level, time, event: _, msg, ...fields } = record
-  // Lists are for machines: the message has what people want of them.
+  // Lists are for machines: the message has what people need of them.
   const shown = Object.entries(fields).filter(([, value]) => !Array.isArray(value))
   const rest = shown.map(([name, value]) => ` ${name}=${valueText(value)}`)
   const message = msg.replace(CONTROL, escaped).replaceAll('\n', '\n  ')

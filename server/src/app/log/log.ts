@@ -4,16 +4,16 @@ import { BoundedLog } from './log-bound.ts'
 import type { LogEntry, LogFields } from './log-entry.ts'
 import { formatRecord, type LogRecord } from './log-text.ts'
 
-/** A Log takes what happens. Nothing on the path of a request does. */
+/** Takes events. Nothing on the path of a request logs. */
 export interface Log {
   write(entry: LogEntry): void
   debug(event: string, message: string, fields?: LogFields): void
   info(event: string, message: string, fields?: LogFields): void
   warn(event: string, message: string, fields?: LogFields): void
   error(event: string, message: string, fields?: LogFields): void
-  /** Puts a text for people among the lines. */
+  /** Prints a text for people in between the lines. */
   print(text: string): void
-  /** Tells what is still being counted, and resolves when all is written, or nobody reads it. */
+  /** Logs what is still being counted, and resolves when all is written, or no one reads it. */
   end(): Promise<void>
 }
 
@@ -22,13 +22,13 @@ export interface LogOptions {
   readonly format: 'text' | 'json'
   /** Times of day and colours instead of whole dates. */
   readonly isTerminal: boolean
-  /** Texts that never appear, whatever an error or a library says. */
+  /** Texts that are always hidden, whatever an error or a library says. */
   readonly secrets: readonly string[]
   /** Where lines go. Default: standard output. */
   readonly out?: Outlet
 }
 
-/** Makes the log of a process: one line an event, no secrets, and no storms. */
+/** Makes the log of a process: one line per event, without secrets, and bounded. */
 export function createLog({ level, format, isTerminal, secrets, out = standardOutput() }: LogOptions): Log {
   const hide = hider(secrets)
   const lowest = LOG_LEVELS.indexOf(level)
@@ -53,7 +53,7 @@ function recordOf({ level, event, message, fields, worker }: LogEntry, hide: (te
   return { level, time: new Date().toISOString(), ...said }
 }
 
-/** Makes a Log of a function that takes entries. It prints nothing. */
+/** Makes a Log of a function that takes entries. It prints nothing itself. */
 export function logTo(write: (entry: LogEntry) => void): Log {
   const at =
     (level: LogLevel) =>
@@ -63,7 +63,10 @@ export function logTo(write: (entry: LogEntry) => void): Log {
   return { ...levels, write, print: () => {}, end: async () => {} }
 }
 
-/** How much may wait for a reader of the log that does not read. What comes then is lost, and nobody waits for it. */
+/**
+ * How much may wait for a reader of the log that does not read. Whatever comes after that is lost, and nothing waits
+ * for it.
+ */
 const MAX_WAITING_BYTES = 1_048_576
 
 /** How long a process that ends waits for the reader of its log. */
@@ -72,7 +75,7 @@ const MAX_WAIT_MS = 500
 /** An Outlet is where lines go. */
 export interface Outlet {
   write(text: string): void
-  /** flush calls back when all that was written has left this process. */
+  /** Calls `done` when all that was written has left this process. */
   flush?(done: () => void): void
 }
 
@@ -95,7 +98,7 @@ function standardOutput(): Outlet {
   }
 }
 
-/** Resolves when all that was written has left this process, or nobody takes it. */
+/** Resolves when all that was written has left this process, or no one reads it. */
 function written(out: Outlet): Promise<void> {
   return new Promise((resolve) => {
     if (out.flush === undefined) return resolve()
@@ -104,17 +107,17 @@ function written(out: Outlet): Promise<void> {
   })
 }
 
-/** The shortest text that is taken for a secret: anything shorter would tear holes into ordinary words. */
+/** The shortest text that is treated as a secret: anything shorter would hide parts of ordinary words. */
 const MIN_SECRET = 4
 
-/** Returns a function that takes the secrets, and the credentials of any address, out of a text. */
+/** Returns a function that removes the secrets, and the credentials of any address, from a text. */
 export function hider(secrets: readonly string[]): (text: string) => string {
-  const spellings = secrets.flatMap((secret) => [
+  const encodings = secrets.flatMap((secret) => [
     secret,
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
   ])
-  const known = [...new Set(spellings)].filter(({ length }) => length >= MIN_SECRET)
+  const known = [...new Set(encodings)].filter(({ length }) => length >= MIN_SECRET)
   known.sort((a, b) => b.length - a.length)
   return (text) => {
     const without = known.reduce((left, secret) => left.replaceAll(secret, '…'), text)
@@ -123,9 +126,9 @@ export function hider(secrets: readonly string[]): (text: string) => string {
 }
 
 function hidden(fields: LogFields | undefined, hide: (text: string) => string): LogFields {
-  const told = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined)
+  const defined = Object.entries(fields ?? {}).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
-    told.map(([name, value]) => {
+    defined.map(([name, value]) => {
       if (typeof value === 'string') return [name, hide(value)]
       return [name, Array.isArray(value) ? value.map(hide) : value]
     }),

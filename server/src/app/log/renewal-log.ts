@@ -1,7 +1,7 @@
 import type { RenewalEvents } from 'sluice/internal/engine/renewals'
 import type { Log } from './log.ts'
 
-/** Logs that places cannot be renewed: once, until they can again. */
+/** Logs that permits cannot be renewed: once, until they can be again. */
 export function renewalLog(log: Log): RenewalEvents {
   let isMissing = false
   return {

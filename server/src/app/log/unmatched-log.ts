@@ -1,7 +1,7 @@
 import type { UnmatchedReport } from '../../observe/unmatched.ts'
 import type { Log } from './log.ts'
 
-/** Logs what no rule is about. A domain without rules is hardly ever meant; a descriptor without one may be. */
+/** Logs what no rule matches. A domain without rules is hardly ever intended; a descriptor without one may be. */
 export function unmatchedLog(log: Log): (report: UnmatchedReport) => void {
   return ({ kind, domain, keys, count }) => {
     const about = `${JSON.stringify(domain)} with the keys ${keys.join(', ')}`

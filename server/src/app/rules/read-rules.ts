@@ -8,8 +8,8 @@ import { isPath, type RemoteRulesConfig, type RulesUrl, remoteRulesOf } from '..
 import { SettingSources } from '../settings/setting-sources.ts'
 
 /**
- * Reads rules once, from files, directories and addresses. Addresses are asked as the service would ask them, by its
- * variables. It throws a RulesError that names all that cannot be read.
+ * Reads rules once, from files, directories and addresses. Addresses are fetched as the service would fetch them, by
+ * its variables. Throws a RulesError that names everything that cannot be read.
  */
 export async function readRules(places: readonly string[], flags: Flags): Promise<readonly RuleText[]> {
   const paths = places.filter(isPath)

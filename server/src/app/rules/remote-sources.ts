@@ -16,7 +16,7 @@ import { tokenOf } from './rules-token.ts'
 
 type RulesConfig = Pick<Config, 'remoteRules' | 'dataDir' | 'mergeDomains' | 'compatibility'>
 
-/** Makes the sources of rules at addresses. Nothing is asked yet. */
+/** Makes the sources of rules at addresses. Nothing is fetched yet. */
 export function openRemoteSources(config: RulesConfig, log: Log): readonly RemoteSource[] {
   const { remoteRules } = config
   const { urls, pollMs, timeoutMs } = remoteRules
@@ -43,13 +43,13 @@ function xdsSource(config: RulesConfig, xds: XdsConfig, { secureContext, ...star
   })
 }
 
-/** Says what is wrong with rules that were refused, in a thread of its own. */
+/** Explains what is wrong with rules that were refused, in a separate thread. */
 function explainerOf({ mergeDomains, compatibility }: RulesConfig): (inputs: readonly RuleInput[]) => Promise<string> {
   const loader = new ThreadLoader()
   return async (inputs) => {
     try {
       await loader.load(inputs, compileOptionsOf(mergeDomains, compatibility))
-      return 'it is right by itself, and does not go together with other rules that there are'
+      return 'it is valid alone, but contradicts other rules in force'
     } catch (error) {
       return (error as Error).message
     }
@@ -76,7 +76,7 @@ function eventsTo(log: Log): SourceEvents {
     waiting: (source, reason) =>
       log.warn('rules.waiting', `the start waits for rules from ${source}:\n${reason}`, { source, reason }),
     kept: (source, atMs, reason) =>
-      log.warn('rules.kept', `the rules of ${source} are those of ${new Date(atMs).toISOString()}:\n${reason}`, {
+      log.warn('rules.kept', `the rules of ${source} are from ${new Date(atMs).toISOString()}:\n${reason}`, {
         source,
       }),
     empty: (source, reason) =>

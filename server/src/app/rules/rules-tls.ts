@@ -5,8 +5,8 @@ import { type PemPair, readAuthority, readPair } from '../settings/pem-files.ts'
 import type { RulesTls } from '../settings/remote-rules.ts'
 
 /**
- * Returns what makes the TLS context of the next connection: the files may have changed since the last. To read the
- * certificates of all authorities anew takes milliseconds, so a context is used again while they are the same.
+ * Returns a function that makes the TLS context of the next connection: the files may have changed since the last one.
+ * Reading the certificates of all authorities takes milliseconds, so a context is reused while they are the same.
  */
 export function rulesTls(tls: RulesTls): () => SecureContext | undefined {
   let made: { readonly of: string; readonly context: SecureContext } | undefined
@@ -30,19 +30,19 @@ function readFiles({ caFile, certFile, keyFile }: RulesTls): Files {
   }
 }
 
-/** Adds the authority to those that there are anyway: Node.js would take it in their place. */
+/** Adds the authority to the default ones: Node.js would use it in their place. */
 function optionsOf({ ca, ...pair }: Files): SecureContextOptions {
   return { minVersion: 'TLSv1.2', ...pair, ...(ca && { ca: [...knownAuthorities(), ca.toString('latin1')] }) }
 }
 
-/** knownAuthorities also are those of NODE_EXTRA_CA_CERTS, where Node.js tells them (22.15 and newer). */
+/** Returns the default authorities, including NODE_EXTRA_CA_CERTS where Node.js exposes them (22.15 and newer). */
 function knownAuthorities(): readonly string[] {
   const { getCACertificates } = process.getBuiltinModule('node:tls') as Partial<Record<string, unknown>>
   if (typeof getCACertificates !== 'function') return rootCertificates
   return getCACertificates('default') as readonly string[]
 }
 
-/** Has a file that is wrong be a fault of the source: the next connection may find another. */
+/** Turns an invalid file into a fault of the source: the next connection may find a valid one. */
 function faulty<T>(read: () => T): T {
   try {
     return read()

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { SourceFault } from '../../sources/remote-source.ts'
 import { isRulesToken, type RemoteRulesConfig } from '../settings/remote-rules.ts'
 
-/** Reads the token each time: those of a cloud live for an hour. */
+/** Reads the token each time: a cloud's tokens live for an hour. */
 export function tokenOf({ token, tokenFile }: RemoteRulesConfig): () => string | undefined {
   if (tokenFile === undefined) return () => token
   return () => {

@@ -4,12 +4,12 @@ import { CountedLooks } from 'sluice/internal/engine/counted-looks'
 import type { LimiterParts } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
 
-/** The services whose answers Sluice can give instead of its own. */
+/** The services whose answers Sluice can give in place of its normal ones. */
 export const COMPATIBILITIES = ['envoyproxy-ratelimit'] as const
 
 export type Compatibility = (typeof COMPATIBILITIES)[number]
 
-/** What envoyproxy/ratelimit does with every limit. A rule, or the defaults of its domain, may say otherwise. */
+/** The limits of envoyproxy/ratelimit. A rule, or the defaults of its domain, may override them. */
 const REFERENCE_LIMITS: LimitDefaults = { algorithm: 'fixed_window', count_denied: true, consistency: 'exact' }
 
 /** What a Config says of it. */
@@ -40,12 +40,12 @@ export function limiterPartsOf({
   }
 }
 
-/** Returns the store as its limiter sees it. */
+/** Returns the store in the form that its limiter uses. */
 export function storeFor({ compatibility }: Pick<CompatibilityConfig, 'compatibility'>, store: Store): Store {
   return compatibility === undefined ? store : new CountedLooks(store)
 }
 
-/** Returns what the mode is and means, for people. */
+/** Describes the mode, for people. */
 export function compatibilityLine(compatibility: Compatibility): string {
   return `compatibility: ${compatibility}; limits that do not say otherwise count in fixed windows, refused hits included`
 }

@@ -39,15 +39,15 @@ import { isXdsWanted } from './xds-settings.ts'
 export interface Config {
   /** Rule files, and directories of them. */
   readonly rules: readonly string[]
-  /** Remote rules. If there are none here either, no rules are configured. */
+  /** Remote rules. Without these and files, no rules are configured. */
   readonly remoteRules: RemoteRulesConfig
-  /** The rules are the examples that come with the package. */
+  /** Whether the rules are the examples that come with the package. */
   readonly isExample: boolean
   readonly mergeDomains: boolean
   readonly shadowMode: boolean
   /** The service whose answers are given instead of Sluice's. */
   readonly compatibility: Compatibility | undefined
-  /** There: a limit that refuses keeps the others of the request from counting. */
+  /** Whether a limit that refuses keeps the request's other limits from counting. */
   readonly stopsWhenOverLimit: boolean
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
@@ -60,21 +60,21 @@ export interface Config {
   readonly redisSentinelAuth: string | undefined
   /** Keys the hashes that all nodes agree on. */
   readonly secret: string | undefined
-  /** Keys the tokens of leases where there is no secret: those of one service are good in all its workers. */
+  /** Keys the tokens of leases where there is no secret: a service's tokens are valid in all its workers. */
   readonly leaseSecret: string
-  /** Callers show one of these, over HTTP and gRPC. None: anyone may call. */
+  /** Callers present one of these, over HTTP and gRPC. None: anyone may call. */
   readonly tokens: readonly string[]
-  /** Without tokens: anyone may give back and bring limits. */
+  /** Without tokens: anyone may refund and set limits. */
   readonly trustCallers: boolean
   /** Where customers and their quotas are kept. Undefined: there are none. */
   readonly database: DatabasePlace | undefined
-  /** Where a node keeps what does not come back with an older database. */
+  /** Where a node keeps what must survive when an older database is restored. */
   readonly dataDir: string | undefined
   /** Where the first token of the admin API is written. Undefined: no node makes one. */
   readonly firstTokenFile: string | undefined
   /** How long a node waits for the records of its database before it takes requests without them. */
   readonly readyWithinMs: number
-  /** Which entries tell who is calling, for quotas. */
+  /** Which entries identify the caller, for quotas. */
   readonly callerEntries: CallerEntries
   readonly host: string
   readonly httpPort: number
@@ -89,9 +89,9 @@ export interface Config {
   readonly adminTokens: readonly AdminTokenSetting[]
   /** /metrics needs no token. */
   readonly metricsOpen: boolean
-  /** /stats, /rlconfig and the busiest keys need no token. */
+  /** Whether /stats, /rlconfig and the busiest keys need no token. */
   readonly statsOpen: boolean
-  /** Customers see their own usage on the HTTP port. */
+  /** Whether customers see their own usage on the HTTP port. */
   readonly customerUsage: boolean
   /** The fields that Envoy is asked to add to its answers, and to the requests that it passes on. */
   readonly responseHeaders: LimitHeaders | undefined
@@ -104,7 +104,7 @@ export interface Config {
   readonly drainDelayMs: number
   readonly drainTimeoutMs: number
   readonly healthNeedsRedis: boolean
-  /** Not healthy while there is no domain with rules. */
+  /** Whether a node is unhealthy while no domain has rules. */
   readonly healthNeedsRules: boolean
   readonly metrics: MetricsConfig
   /** Undefined: counts are not sent anywhere. */
@@ -114,7 +114,7 @@ export interface Config {
   readonly logFormat: 'text' | 'json' | undefined
   /** Undefined: decisions are not logged. */
   readonly decisionLog: DecisionLogConfig | undefined
-  /** Webhooks may go to private addresses. */
+  /** Whether webhooks may go to private addresses. */
   readonly webhooksPrivate: boolean
   /** Undefined: the audit log goes to no file. */
   readonly auditFile: AuditFileConfig | undefined
@@ -129,15 +129,15 @@ export interface Config {
   readonly hotKeys: boolean
   readonly hotKeyLimits: HotKeyLimits
   readonly shedding: SheddingConfig
-  /** What was said that has no effect. */
+  /** Settings that have no effect. */
   readonly warnings: readonly string[]
 }
 
-/** The settings of `sluice gateway` in addition to those of the service. It is plain data. */
+/** The settings of `sluice gateway`, in addition to the service's. Plain data. */
 export interface GatewayConfig {
-  /** The routes file; undefined where flags say it all. */
+  /** The routes file; undefined where flags replace it. */
   readonly file: string | undefined
-  /** What flags say, in the form of a routes file. */
+  /** The routes that flags describe, in the form of a routes file. */
   readonly value: object | undefined
   readonly host: string
   readonly port: number
@@ -147,7 +147,7 @@ export interface GatewayConfig {
   readonly maxConnections: number | undefined
   readonly maxConnectionsPerAddress: number | undefined
   readonly maxHeldMib: number | undefined
-  /** Its answers say when limits decided without Redis. */
+  /** Whether its answers say when limits decided without Redis. */
   readonly showsFallback: boolean
 }
 
@@ -259,7 +259,7 @@ function runtimeRules(env: Env): Given | undefined {
   return { values: [path], where: 'RUNTIME_ROOT', source: 'env' }
 }
 
-/** Warns of trust that a token makes superfluous. */
+/** Warns of trust that a token makes redundant. */
 function trustWarnings(from: SettingSources): string[] {
   const trust = from.given('trust-callers')
   const token = from.given('token')

@@ -15,7 +15,7 @@ export interface RedisTls {
   readonly anyHostName: boolean
 }
 
-/** Holds the deadline to what rules may have: without time, no decision would ever reach Redis. */
+/** Checks the deadline like a rule's: without time, no decision would ever reach Redis. */
 export function redisTimeoutOf(from: SettingSources): number {
   const timeoutMs = from.value('redis-timeout')
   const { min, max } = LIMIT_OPTIONS.timeout_ms.schema

@@ -1,7 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { SettingName } from './settings.ts'
 
-/** An environment variable of envoyproxy/ratelimit, and what becomes of it here. */
+/** An environment variable of envoyproxy/ratelimit, and its effect here. */
 export interface EnvoySetting {
   readonly name: string
   /** refused: a value that would change what limits mean, which nothing here can do, keeps the service from starting. */
@@ -14,7 +14,7 @@ export interface EnvoySetting {
   readonly sets?: SettingName
   /**
    * absent, refused: the values, in lower case, that change nothing there. Any other is refused, or ignored with a
-   * warning at the start. absent without this: the start lists it among those that have no effect here.
+   * warning at the start. absent without this: the start lists it among the variables that have no effect here.
    */
   readonly harmless?: readonly string[]
 }
@@ -26,8 +26,8 @@ const OTHER_TRACING = 'OTEL_EXPORTER_OTLP_ENDPOINT switches traces on, OTEL_* sa
 const SETTLED = 'nothing to set: calls of all requests travel together on one connection'
 
 /**
- * Every variable that envoyproxy/ratelimit reads (src/settings/settings.go). The loader takes those that have a meaning
- * here from this list, and refuses or reports the rest; docs/migrate-from-envoy-ratelimit.md has the same rows.
+ * Every variable that envoyproxy/ratelimit reads (src/settings/settings.go). The loader takes the variables that have a
+ * meaning here from this list, and refuses or reports the rest; docs/migrate-from-envoy-ratelimit.md has the same rows.
  */
 // biome-ignore format: one or two lines a variable
 export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
@@ -91,7 +91,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'PROMETHEUS_ADDR', status: 'same', meaning: 'address of the metrics, :9090', sets: 'prometheus-address' },
   { name: 'PROMETHEUS_PATH', status: 'same', meaning: 'path of the metrics', sets: 'prometheus-path' },
   { name: 'PROMETHEUS_MAPPER_YAML', status: 'absent', meaning: 'names of the metrics', harmless: [],
-    note: 'names are those of docs/observability.md; use recording rules for others' },
+    note: 'names are listed in docs/observability.md; use recording rules for others' },
   { name: 'PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS', status: 'absent', meaning: 'unit of the times in the metrics', harmless: OFF,
     note: 'times are in seconds' },
   { name: 'RUNTIME_ROOT', status: 'different', meaning: 'rules are in RUNTIME_ROOT/RUNTIME_SUBDIRECTORY/RUNTIME_APPDIRECTORY',
@@ -114,7 +114,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'LIMIT_RESPONSE_HEADERS_ENABLED', status: 'same', meaning: 'headers about the limit in answers', sets: 'response-headers' },
   { name: 'LIMIT_LIMIT_HEADER', status: 'same', meaning: 'name of the one with the limit', sets: 'limit-header' },
   { name: 'LIMIT_REMAINING_HEADER', status: 'same', meaning: 'name of the one with what remains', sets: 'remaining-header' },
-  { name: 'LIMIT_RESET_HEADER', status: 'same', meaning: 'name of the one with the seconds until it is back', sets: 'reset-header' },
+  { name: 'LIMIT_RESET_HEADER', status: 'same', meaning: 'name of the header with the seconds until the reset', sets: 'reset-header' },
   { name: 'HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED', status: 'same', meaning: 'healthy only with rules', sets: 'health-needs-rules' },
   { name: 'REDIS_SOCKET_TYPE', status: 'different', meaning: 'unix or tcp, unix',
     note: 'where it is not set, an address that begins with / is a Unix socket' },
@@ -137,11 +137,11 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'REDIS_SENTINEL_AUTH', status: 'same', meaning: 'password, or user:password, of the sentinels' },
   { name: 'REDIS_HEALTH_CHECK_ACTIVE_CONNECTION', status: 'same', meaning: 'not healthy without a connection to Redis', sets: 'health-needs-redis' },
   { name: 'REDIS_STARTUP_INITIAL_INTERVAL', status: 'absent', meaning: 'first pause between attempts to connect at the start',
-    note: 'after a second it starts without Redis, and goes on trying' },
+    note: 'after a second it starts without Redis, and keeps trying' },
   { name: 'REDIS_STARTUP_MAX_INTERVAL', status: 'absent', meaning: 'longest of these pauses',
-    note: 'after a second it starts without Redis, and goes on trying' },
+    note: 'after a second it starts without Redis, and keeps trying' },
   { name: 'REDIS_STARTUP_MAX_ELAPSED_TIME', status: 'absent', meaning: 'after so long it gives up, 0 for never',
-    note: 'after a second it starts without Redis, and goes on trying' },
+    note: 'after a second it starts without Redis, and keeps trying' },
   { name: 'REDIS_PERSECOND', status: 'absent', meaning: 'another Redis for limits per second', note: NO_SECOND_REDIS, harmless: OFF },
   { name: 'REDIS_PERSECOND_SOCKET_TYPE', status: 'absent', meaning: 'its socket type', note: NO_SECOND_REDIS },
   { name: 'REDIS_PERSECOND_TYPE', status: 'absent', meaning: 'its kind', note: NO_SECOND_REDIS },
@@ -176,16 +176,16 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'TRACING_SAMPLING_RATE', status: 'absent', meaning: 'share of traces', note: OTHER_TRACING },
 ]
 
-/** One that envoyproxy/ratelimit does not read, although it is set for it here and there. */
+/** A variable that envoyproxy/ratelimit does not read, although some deployments set it. */
 export interface UnreadVariable {
   readonly name: string
-  /** What does here what its name says. */
+  /** What to use here for what its name promises. */
   readonly instead: string
 }
 
 /**
- * UNREAD_VARIABLES are set for forks, branches and older versions of envoyproxy/ratelimit. It does not read them, so they change
- * nothing here either: what an environment does is what it did there. The start names each that is set.
+ * Variables that are set for forks, branches and older versions of envoyproxy/ratelimit. It does not read them, so they
+ * change nothing here either: an environment has the same effect as there. The start lists each that is set.
  */
 export const UNREAD_VARIABLES: readonly UnreadVariable[] = [
   { name: 'GRPC_MAX_CONCURRENT_STREAMS', instead: '--grpc-max-streams (SLUICE_GRPC_MAX_STREAMS)' },
@@ -208,7 +208,7 @@ export const UNREAD_VARIABLES: readonly UnreadVariable[] = [
 
 type Env = NodeJS.ProcessEnv
 
-/** Throws when the environment asks for what would change the limits and is not here. */
+/** Throws when the environment asks for something that would change the limits and is not supported here. */
 export function refuseUnsupported(env: Env): void {
   for (const setting of ENVOY_SETTINGS) {
     const { name, status, note } = setting
@@ -217,7 +217,7 @@ export function refuseUnsupported(env: Env): void {
   }
 }
 
-/** Returns which variables are set that do nothing here: one by one where that matters, else in one line. */
+/** Warns of variables that are set and have no effect here: one line each where that matters, else one for all. */
 export function ignoredWarnings(env: Env): string[] {
   const absent = ENVOY_SETTINGS.filter(({ name, status }) => status === 'absent' && (env[name] ?? '') !== '')
   const idle = absent.filter(({ harmless }) => harmless === undefined).map(({ name }) => name)

@@ -11,7 +11,7 @@ export interface FlagSpec {
   readonly env?: string
 }
 
-/** What a command line says: each flag with its values in order, and everything else. */
+/** A parsed command line: each flag with its values in order, and everything else. */
 export interface Flags {
   all(flag: string): readonly string[]
   last(flag: string): string | undefined
@@ -26,7 +26,7 @@ export function parseFlags(command: string, specs: readonly FlagSpec[], args: re
   const options = Object.fromEntries(
     specs.map(({ flag, value }) => [flag, { type: value === undefined ? ('boolean' as const) : ('string' as const) }]),
   )
-  // Not strict: the parser's own errors go over several lines and talk about its options.
+  // Not strict: the parser's own errors span several lines and mention its options.
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true })
   const values = new Map<string, string[]>()
   const rest: string[] = []
@@ -48,7 +48,9 @@ export function parseFlags(command: string, specs: readonly FlagSpec[], args: re
   }
 }
 
-/** Suggests the flag of that name, or of a variable of that name: `--port` is PORT, and so --http-port. */
+/**
+ * Suggests the flag of that name, or of a variable of that name: PORT is also called `--port`, and sets --http-port.
+ */
 function meantBy(name: string, specs: readonly FlagSpec[]): string {
   const flags = new Map(specs.map(({ flag }) => [`--${flag}`, `--${flag}`]))
   for (const { flag, env } of specs) {

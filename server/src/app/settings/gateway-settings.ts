@@ -8,10 +8,7 @@ import type { GrpcTls } from './grpc-settings.ts'
 import { type Given, lastOf, READERS } from './setting-values.ts'
 import { completed, SETTINGS, type SettingRow } from './settings.ts'
 
-/**
- * Every setting that `sluice gateway` has in addition to those of the service. Their variables begin with
- * SLUICE_GATEWAY_.
- */
+/** Every setting that `sluice gateway` has in addition to the service's. Their variables begin with SLUICE_GATEWAY_. */
 // biome-ignore format: two lines a setting
 const TABLE = {
   to: { kind: 'paths', value: 'URL',
@@ -51,12 +48,12 @@ const TABLE = {
 type Env = NodeJS.ProcessEnv
 type Name = keyof typeof TABLE
 
-/** TABLE with what follows from the names and kinds. */
+/** The table, completed with what follows from the names and kinds. */
 export const GATEWAY_SETTINGS = Object.entries<SettingRow>(TABLE).map(([flag, row]) =>
   completed(flag, row, 'SLUICE_GATEWAY_'),
 )
 
-/** Reads the settings of the service, and those of its gateway. */
+/** Reads the settings of the service and of its gateway. */
 export function readGatewayConfig(args: readonly string[], env: Env): Config & { readonly gateway: GatewayConfig } {
   const specs = [...SETTINGS, ...GATEWAY_SETTINGS]
   const config = readConfig(args, env, { name: 'gateway', specs })
@@ -72,7 +69,7 @@ export function readGatewayConfig(args: readonly string[], env: Env): Config & {
   return { ...config, gateway: gatewayOf(given, config.host) }
 }
 
-/** refuseMisspelled: a typo must not switch off what it was to set. */
+/** Rejects misspelled variables: a typo must not switch off what it was meant to set. */
 function refuseMisspelled(env: Env): void {
   const known = GATEWAY_SETTINGS.map((spec) => spec.env)
   for (const name of Object.keys(env)) {
@@ -112,7 +109,7 @@ function gatewayOf(given: Ask, host: string): GatewayConfig {
   }
 }
 
-/** Returns a routes file that leads everything to one upstream. */
+/** Returns a routes file that sends everything to one upstream. */
 function plainRoutes(to: Given, given: Ask): object {
   const concurrency = concurrencyOf(given('concurrency'))
   const addresses = READERS.paths(to)

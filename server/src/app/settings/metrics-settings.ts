@@ -43,7 +43,7 @@ export function statsdOf(from: SettingSources, env: Env): StatsdConfig | undefin
     host: from.value('statsd-host') ?? 'localhost',
     port: statsdPortOf(from),
     isDog,
-    // Without a pause, nothing else would ever be done.
+    // Without a pause, nothing else would run.
     intervalMs: Math.max(MIN_STATSD_MS, from.value('statsd-interval')),
     tags: from.value('statsd-tags') ?? {},
   }

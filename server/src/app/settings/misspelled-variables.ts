@@ -11,10 +11,10 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...SETTINGS.flatMap(({ flag }) => variablesOf(flag)),
   ...[...ENVOY_SETTINGS, ...UNREAD_VARIABLES].map(({ name }) => name),
 ])
-/** Those of the gateway are checked where it reads them. */
+/** The gateway checks its variables where it reads them. */
 const OF_GATEWAY = /^SLUICE_GATEWAY_/
 const OURS = [...KNOWN].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
-/** Variables are set for other programs too: only what is long, and nearly the same, was meant for us. */
+/** Variables are set for other programs too: only a long name that is nearly the same was meant for us. */
 const LONG = byLetters([...KNOWN].filter((name) => name.length >= 6))
 /** What Kubernetes sets in every pod if there is a service whose name begins with sluice. */
 const OF_KUBERNETES =

@@ -24,7 +24,7 @@ export function readPem(file: string): Buffer {
   }
 }
 
-/** Reads a certificate and its key, and throws when they are not that: a handshake would say much less. */
+/** Reads a certificate and its key, and throws when they do not match: a handshake would explain much less. */
 export function readPair(certFile: string, keyFile: string): PemPair {
   const [cert, key] = [readPem(certFile), readPem(keyFile)]
   const certificate = certificateOf(cert, certFile)
@@ -73,7 +73,7 @@ function isKey(pem: Buffer): boolean {
   return /-----BEGIN [A-Z ]*PRIVATE KEY/.test(pem.toString('latin1'))
 }
 
-/** Reads the files that are about TLS to Redis. */
+/** Reads the files for TLS to Redis. */
 export function readRedisTls({ caFile, certFile, keyFile }: RedisTls): Partial<PemPair> & { readonly ca?: Buffer } {
   return {
     ...(caFile !== undefined && { ca: readAuthority(caFile) }),
@@ -81,7 +81,7 @@ export function readRedisTls({ caFile, certFile, keyFile }: RedisTls): Partial<P
   }
 }
 
-/** Throws when a file that the settings name cannot be read, or is not what it is named for. */
+/** Throws when a file that the settings name cannot be read, or has the wrong content. */
 export function requireFiles({ redisTls, grpc, gateway }: Config): void {
   readRedisTls(redisTls)
   for (const tls of [grpc.tls, gateway?.tls]) {

@@ -5,8 +5,8 @@ import { isOn } from './setting-values.ts'
 type Env = NodeJS.ProcessEnv
 
 /**
- * Makes one address of what was given: an address as Sluice writes it, or host:port, a list of them or a path, as
- * REDIS_TYPE and REDIS_SOCKET_TYPE say. REDIS_AUTH and REDIS_TLS add what the address itself does not say.
+ * Makes one address from a setting: an address in Sluice's form, or host:port, a list of them or a path, as REDIS_TYPE
+ * and REDIS_SOCKET_TYPE say. REDIS_AUTH and REDIS_TLS add what the address lacks.
  */
 export function redisUrlOf(given: string, where: string, env: Env): string {
   const address = given.trim()
@@ -29,10 +29,10 @@ function schemed(address: string, where: string, env: Env): string {
   return `redis+sentinel://${sentinels.join(',')}/${master}`
 }
 
-/** BESIDE_URL are variables that say something about a Redis, and nothing without its address. */
+/** Variables that describe a Redis, and mean nothing without its address. */
 const NEEDS_URL = ['REDIS_TYPE', 'REDIS_AUTH', 'REDIS_TLS', 'REDIS_SOCKET_TYPE', 'REDIS_SENTINEL_AUTH']
 
-/** redisWarnings warns, where no address is given, of variables that need one. */
+/** Warns of variables that need an address where none is given. */
 export function redisWarnings(env: Env): string[] {
   const idle = NEEDS_URL.filter((name) => (env[name] ?? '') !== '')
   if (idle.length === 0) return []

@@ -38,7 +38,7 @@ export function isPath(place: string): boolean {
   return !/^https?:\/\//i.test(place)
 }
 
-/** Reads the settings about rules that come from elsewhere. */
+/** Reads the settings of remote rules. */
 export function remoteRulesOf(
   from: SettingSources,
   rules: Given | undefined,
@@ -62,7 +62,7 @@ export function hasRemoteRules({ urls, xds }: RemoteRulesConfig): boolean {
   return urls.length > 0 || xds !== undefined
 }
 
-/** Names all places that rules come from, as people may see them. */
+/** Lists all places that rules come from, in the form shown to people. */
 export function rulePlaces(config: {
   readonly rules: readonly string[]
   readonly remoteRules: RemoteRulesConfig
@@ -71,7 +71,7 @@ export function rulePlaces(config: {
   return [...config.rules, ...urls.map(({ name }) => name), ...(xds === undefined ? [] : [xds.name])]
 }
 
-/** Reads an address. What is shown of it, in errors too, has neither user nor query. */
+/** Reads an address. Its shown form, also in errors, has neither user nor query. */
 function urlOf(place: string, { where }: Given, hasToken: boolean): URL {
   const url = tryUrl(place)
   if (url === undefined) throw new SluiceError('RULES_URL_INVALID', where, 'not an address')
@@ -96,7 +96,7 @@ function tryUrl(place: string): URL | undefined {
   }
 }
 
-/** Gives each address a unique name: those that differ only in hidden parts are numbered. */
+/** Gives each address a unique name: addresses that differ only in hidden parts are numbered. */
 function named(urls: readonly URL[]): readonly RulesUrl[] {
   const shown = urls.map(shownUrl)
   return urls.map(({ href }, i) => {
@@ -133,7 +133,7 @@ function rulesTlsOf(from: SettingSources): RulesTls {
   return { caFile: from.value('rules-ca'), certFile: from.value('rules-cert'), keyFile: from.value('rules-key') }
 }
 
-/** Warns of rules that can be changed on the way. */
+/** Warns of rules that could be changed in transit. */
 export function remoteRulesWarnings({ urls }: RemoteRulesConfig): string[] {
   const open = urls.filter(({ url }) => url.startsWith('http:') && !isLoopback(new URL(url).hostname))
   return open.map(({ name }) => `rules come from ${name} without TLS: anybody on the way can change them`)

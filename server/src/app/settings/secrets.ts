@@ -16,7 +16,7 @@ export function secretsOf(config: Config): string[] {
     .filter((text) => text !== '')
 }
 
-/** Returns the password of an address, or all of what stands for it. */
+/** Returns the password of an address, in each form that may appear. */
 function passwordOf(address: string | undefined): string {
   const [, credentials = ''] = /:\/\/(?:([^/]*)@)?/.exec(address ?? '') ?? []
   return decoded(credentials.slice(credentials.indexOf(':') + 1))

@@ -27,7 +27,7 @@ export class SettingSources {
     if (file !== undefined) this.#file = readConfigFile(lastOf(file))
   }
 
-  /** Returns what was said about a setting. An empty variable says nothing. */
+  /** Returns what a setting was set to. An empty variable counts as not set. */
   given(name: SettingName): Given | undefined {
     if (this.#flags.has(name)) return { values: this.#flags.all(name), where: `--${name}`, source: 'flag' }
     for (const variable of variablesOf(name)) {
@@ -59,7 +59,7 @@ const VARIABLES: ReadonlyMap<string, readonly string[]> = new Map(
   }),
 )
 
-/** Returns the variables of a setting: ours, its alias, then what envoyproxy/ratelimit calls it. */
+/** Returns the variables of a setting: ours, its alias, then the one of envoyproxy/ratelimit. */
 export function variablesOf(name: SettingName): readonly string[] {
   return VARIABLES.get(name) ?? []
 }

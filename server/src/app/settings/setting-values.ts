@@ -11,11 +11,11 @@ export interface Given {
   readonly source: 'flag' | 'env' | 'file'
 }
 
-/** The longest time that a setting may name: timers of Node.js go no further than 24 days. */
+/** The longest time that a setting may name: timers of Node.js allow no more than 24 days. */
 const MAX_DURATION_MS = 20 * 86_400_000
 const MAX_WORKERS = 512
 
-/** Returns the value that counts: that of a flag given twice is the last. */
+/** Returns the value that counts: the last one if a flag is given twice. */
 export function lastOf({ values }: Given): string {
   return values.at(-1) ?? ''
 }
@@ -61,7 +61,7 @@ export function choiceOf<T extends string>(given: Given, choices: readonly T[]):
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** What the levels of other loggers are called here. */
+/** The log levels of other loggers, by the name they have here. */
 const OTHER_LEVELS: ReadonlyMap<string, LogLevel> = new Map([
   ['trace', 'debug'],
   ['warning', 'warn'],
@@ -101,7 +101,7 @@ export function workersOf(given: Given): number {
   return count
 }
 
-/** Reads a field name. Whatever else stands there would end up in the answers of a gateway. */
+/** Reads a field name. Anything else would appear in the answers of a gateway. */
 export function headerOf(given: Given): string {
   const value = lastOf(given)
   if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,100}$/.test(value)) {
@@ -119,7 +119,7 @@ export function hostNamesOf(given: Given): string[] {
   return names
 }
 
-/** Reads what a node is called where nodes are listed. */
+/** Reads the name of a node in lists of nodes. */
 export function nodeNameOf(given: Given): string {
   const value = lastOf(given)
   if (!/^[0-9A-Za-z][0-9A-Za-z._:-]{0,99}$/.test(value)) {
@@ -142,14 +142,14 @@ export function addressOf(given: Given): Address {
   return { host: bracketed ?? (host || '0.0.0.0'), port: Number(port) }
 }
 
-/** Reads `key:value,key:value`. What StatsD would take for something else is refused. */
+/** Reads `key:value,key:value`. Rejects characters that StatsD would misread. */
 export function tagsOf(given: Given): Readonly<Record<string, string>> {
   const tags = pathsOf(given).map((pair) => /^([^:=|@#\s]+):([^:=|@#\s]+)$/.exec(pair))
   if (tags.includes(null)) throw new SluiceError('TAGS_INVALID', given.where, got(lastOf(given)))
   return Object.fromEntries(tags.flatMap((tag) => (tag === null ? [] : [[tag[1], tag[2]]])))
 }
 
-/** Has a function for each kind of setting: it checks what was given, and returns the value. */
+/** Has a function for each kind of setting, which checks and returns the value. */
 export const READERS = {
   address: addressOf,
   choice: choiceOf,
@@ -171,7 +171,7 @@ export const READERS = {
 
 export type SettingKind = keyof typeof READERS
 
-/** Returns whether the environment switches something on that is no setting of ours. */
+/** Returns whether the environment turns on something that is not a setting. */
 export function isSwitchedOn(env: NodeJS.ProcessEnv, name: string): boolean {
   const value = env[name] ?? ''
   return value !== '' && isOn({ values: [value], where: name, source: 'env' })

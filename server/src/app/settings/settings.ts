@@ -14,18 +14,18 @@ export const SETTING_GROUPS = [
 
 type Group = (typeof SETTING_GROUPS)[number]
 
-/** One setting. What follows from its name and kind is left out. */
+/** One setting, without what follows from its name and kind. */
 export interface SettingRow {
-  /** What its value is, and so how it is read. */
+  /** The kind of its value, which decides how it is read. */
   readonly kind: SettingKind
   /** Its variable, where that is not SLUICE_ and the flag in capitals. */
   readonly env?: string
   /** Another variable that people would guess. */
   readonly alias?: string
-  /** What the help calls the value, where its kind does not say it. */
+  /** What the help calls the value, if its kind does not say it. */
   readonly value?: string
   readonly choices?: readonly string[]
-  /** The default, as a person would give it. */
+  /** The default, in the form in which it is set. */
   readonly default?: string
   /** Without a default: what happens when it is not set, in words. 'none', or 'off' for a switch, where it is left out. */
   readonly unset?: string
@@ -127,7 +127,7 @@ const TABLE = {
     'admin-host': { kind: 'text', env: 'ADMIN_HOST', value: 'ADDRESS', default: '127.0.0.1',
       text: 'address for the admin port to listen on; addresses other than loopback require an admin token' },
     'admin-names': { kind: 'hosts', value: 'NAMES', unset: 'addresses, localhost',
-      text: 'additional host names that the admin port accepts, besides IP addresses, localhost and --admin-host; use commas' },
+      text: 'additional host names that the admin port accepts in addition to IP addresses, localhost and --admin-host; use commas' },
     'admin-token': { kind: 'text',
       text: 'admin API token, as TOKEN for an admin or ROLE:TOKEN (viewer, operator); for several, use commas; prefer the variable' },
     'metrics-open': { kind: 'switch',

@@ -8,7 +8,7 @@ export interface SheddingConfig {
   readonly fleet: FleetShedding | undefined
 }
 
-/** Returns when requests are shed. Of times and counts, 0 would be a bound that is always reached. */
+/** Returns when requests are shed. Times and counts must not be 0, a bound that would always be reached. */
 export function sheddingOf(from: SettingSources): SheddingConfig {
   const capacity = from.value('shed-capacity')
   const latencyMs = from.value('shed-latency')

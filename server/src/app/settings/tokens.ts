@@ -7,7 +7,7 @@ const TOKEN = /^[-._~+/0-9A-Za-z]+=*$/
 const FEWEST = 16
 const MOST = 1024
 
-/** Reads the tokens of callers: several, while one takes the place of another. Errors do not show them. */
+/** Reads the tokens of callers: several during a rotation. Errors do not show them. */
 export function tokensOf(given: Given | undefined): string[] {
   if (given === undefined) return []
   const tokens = given.values.flatMap((list) => list.split(',')).map((token) => token.trim())
@@ -18,7 +18,7 @@ export function tokensOf(given: Given | undefined): string[] {
   return tokens
 }
 
-/** A token of the admin API that was set, and what it may do. */
+/** A configured token of the admin API, and its role. */
 export interface AdminTokenSetting {
   readonly role: Role
   readonly token: string

@@ -49,7 +49,7 @@ describe('the settings of a control plane', () => {
     })
     expect(rulePlaces(config)).toEqual(['xds envoy-gateway:18001'])
     expect(config.warnings).toEqual([
-      'PROMETHEUS_MAPPER_YAML is ignored: names are those of docs/observability.md; use recording rules for others',
+      'PROMETHEUS_MAPPER_YAML is ignored: names are listed in docs/observability.md; use recording rules for others',
       'SLUICE_SECRET is not set: set it to the same text on every node (docs/redis.md)',
     ])
   })

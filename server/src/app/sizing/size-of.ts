@@ -4,7 +4,7 @@ import { COSTS } from './costs.ts'
 export interface Demand {
   /** Decisions a second, at the peak. */
   readonly perSecond: number
-  /** Callers with a counter at the same time, for each limit: those who came within the last two windows. */
+  /** Callers with a counter at the same time, for each limit: callers that came within the last two windows. */
   readonly keys: number
   /** How many limits a decision is counted by. */
   readonly limits: number
@@ -30,7 +30,7 @@ export interface Size {
   readonly shardMemoryBytes: number
 }
 
-/** Nobody plans a limiter to be full: one half is for peaks, for a node that is gone, and for machines that are slower. */
+/** No limiter should be planned to run full: half is for peaks, for a node that is gone, and for slower machines. */
 const PLANNED_SHARE = 0.5
 /** One node is gone during each deployment. */
 const FEWEST_NODES = 2
@@ -38,10 +38,10 @@ const WORKERS_PER_NODE = 4
 /** Redis forks to write to disk, and its allocator leaves gaps. */
 const MEMORY_ROOM = 1.5
 const SHARD_BASE_BYTES = 64 * 2 ** 20
-/** Callers are spread over so many partitions of a cluster: a shard more would have nothing to do. */
+/** Callers are spread over this many partitions of a cluster: another shard would have nothing to do. */
 export const MOST_SHARDS = 32
 
-/** Says what a demand takes. It is arithmetic on what was measured: see docs/sizing.md. */
+/** Returns what a demand needs: arithmetic on measured costs, see docs/sizing.md. */
 export function sizeOf(demand: Demand): Size {
   const { perSecond, keys, limits, leased, keyForm } = demand
   const workerPerSecond = (COSTS.workerPerSecond * PLANNED_SHARE) / (1 + COSTS.workerFurtherLimit * (limits - 1))

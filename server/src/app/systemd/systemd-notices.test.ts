@@ -4,15 +4,15 @@ import { SystemdNotices } from './systemd-notices.ts'
 
 const warn = vi.fn()
 const log = { warn } as Partial<Log> as Log
-let told: string[]
+let sent: string[]
 
-/** noticesOf are notices that are written down instead of sent. */
-function noticesOf(env: NodeJS.ProcessEnv, tell = async (line: string) => void told.push(line)): SystemdNotices {
-  return new SystemdNotices({ NOTIFY_SOCKET: '/run/systemd/notify', ...env }, log, tell)
+/** Makes notices that are recorded instead of sent. */
+function noticesOf(env: NodeJS.ProcessEnv, send = async (line: string) => void sent.push(line)): SystemdNotices {
+  return new SystemdNotices({ NOTIFY_SOCKET: '/run/systemd/notify', ...env }, log, send)
 }
 
 beforeEach(() => {
-  told = []
+  sent = []
   warn.mockClear()
   vi.useFakeTimers()
 })
@@ -21,35 +21,35 @@ afterEach(() => {
 })
 
 describe('systemd', () => {
-  it('hears when the service is ready, and when it ends', () => {
+  it('is notified when the service is ready, and when it stops', () => {
     const notices = noticesOf({})
     notices.ready()
     notices.stopping()
-    expect(told).toEqual(['READY=1', 'STOPPING=1'])
+    expect(sent).toEqual(['READY=1', 'STOPPING=1'])
   })
 
-  it('hears a sign of life twice in the time that it waits for one, also while the service ends', async () => {
+  it('gets two heartbeats in the time in which it expects one, also while the service stops', async () => {
     const notices = noticesOf({ WATCHDOG_USEC: '30000000', WATCHDOG_PID: String(process.pid) })
     notices.ready()
     await vi.advanceTimersByTimeAsync(14_999)
-    expect(told).toEqual(['READY=1'])
+    expect(sent).toEqual(['READY=1'])
     await vi.advanceTimersByTimeAsync(1)
     notices.stopping()
     await vi.advanceTimersByTimeAsync(15_000)
-    expect(told).toEqual(['READY=1', 'WATCHDOG=1', 'STOPPING=1', 'WATCHDOG=1'])
+    expect(sent).toEqual(['READY=1', 'WATCHDOG=1', 'STOPPING=1', 'WATCHDOG=1'])
     notices.close()
     expect(vi.getTimerCount()).toBe(0)
   })
 
   it.each([{}, { WATCHDOG_USEC: '0' }, { WATCHDOG_USEC: '30000000', WATCHDOG_PID: '1' }])(
-    'hears no sign of life that it did not ask this process for: %j',
+    'gets no heartbeat that it does not expect from this process: %j',
     (env) => {
       noticesOf(env).ready()
       expect(vi.getTimerCount()).toBe(0)
     },
   )
 
-  it('is sent one sign at a time, however slow it is', async () => {
+  it('is sent one heartbeat at a time, no matter how slow it is', async () => {
     const sent: string[] = []
     const notices = noticesOf({ WATCHDOG_USEC: '2000000' }, (line) => {
       sent.push(line)
@@ -60,12 +60,14 @@ describe('systemd', () => {
     expect(sent).toEqual(['READY=1', 'WATCHDOG=1'])
   })
 
-  it('that does not hear is told of in the log, once', async () => {
+  it('is reported in the log once when it cannot be reached', async () => {
     const notices = noticesOf({ WATCHDOG_USEC: '2000000' }, () =>
       Promise.reject(new Error('spawn systemd-notify ENOENT')),
     )
     notices.ready()
     await vi.advanceTimersByTimeAsync(5_000)
-    expect(warn.mock.calls).toEqual([['systemd.failed', 'systemd does not hear READY=1: spawn systemd-notify ENOENT']])
+    expect(warn.mock.calls).toEqual([
+      ['systemd.failed', 'systemd cannot be notified of READY=1: spawn systemd-notify ENOENT'],
+    ])
   })
 })

@@ -1,40 +1,41 @@
 import { execFile } from 'node:child_process'
 import type { Log } from '../log/log.ts'
 
-/** A Tell hands one line, such as READY=1, to systemd. It rejects when systemd does not get it. */
-export type Tell = (line: string) => Promise<void>
+/** Sends one line, such as READY=1, to systemd. Rejects when systemd does not receive it. */
+export type Send = (line: string) => Promise<void>
 
 const COMMAND = 'systemd-notify'
 const TIMEOUT_MS = 5_000
 
 /**
- * SystemdNotices tell systemd (Type=notify) that the service is ready, that it still lives, and that it ends. systemd listens on a
- * datagram socket, which Node.js cannot open: its own command systemd-notify speaks for us, and the unit has NotifyAccess=all. Signs
- * of life are sent by a timer of the event loop: one that is stuck sends none, and systemd starts the service anew.
+ * Notifies systemd (Type=notify) that the service is ready, that it is alive, and that it is stopping. systemd listens
+ * on a datagram socket, which Node.js cannot open: its own command systemd-notify sends for us, and the unit has
+ * NotifyAccess=all. Heartbeats are sent by a timer of the event loop: a loop that is stuck sends none, and systemd
+ * restarts the service.
  */
 export class SystemdNotices {
-  readonly #tell: Tell
+  readonly #send: Send
   readonly #log: Log
   readonly #everyMs: number | undefined
   #timer: NodeJS.Timeout | undefined
-  #isTelling = false
+  #isSending = false
   #hasFailed = false
 
-  constructor(env: NodeJS.ProcessEnv, log: Log, tell: Tell = tellBySystemdNotify) {
-    this.#tell = tell
+  constructor(env: NodeJS.ProcessEnv, log: Log, send: Send = sendBySystemdNotify) {
+    this.#send = send
     this.#log = log
     this.#everyMs = watchdogMs(env)
   }
 
-  /** Says that the service takes requests, and begins with signs of life where the unit has WatchdogSec. */
+  /** Reports that the service accepts requests, and starts heartbeats if the unit has WatchdogSec. */
   ready(): void {
     void this.#say('READY=1')
     if (this.#everyMs === undefined) return
-    this.#timer = setInterval(() => void this.#sayAlive(), this.#everyMs)
+    this.#timer = setInterval(() => void this.#beat(), this.#everyMs)
     this.#timer.unref()
   }
 
-  /** Says that the service was told to end. Signs of life go on until it has. */
+  /** Reports that the service is stopping. Heartbeats continue until it has stopped. */
   stopping(): void {
     void this.#say('STOPPING=1')
   }
@@ -43,35 +44,35 @@ export class SystemdNotices {
     clearInterval(this.#timer)
   }
 
-  /** A sign that is still under way is as good as another one. */
-  async #sayAlive(): Promise<void> {
-    if (this.#isTelling) return
-    this.#isTelling = true
+  /** A heartbeat that is still being sent is as good as another one. */
+  async #beat(): Promise<void> {
+    if (this.#isSending) return
+    this.#isSending = true
     await this.#say('WATCHDOG=1')
-    this.#isTelling = false
+    this.#isSending = false
   }
 
   async #say(line: string): Promise<void> {
     try {
-      await this.#tell(line)
+      await this.#send(line)
       this.#hasFailed = false
     } catch (error) {
       if (!this.#hasFailed) {
-        this.#log.warn('systemd.failed', `systemd does not hear ${line}: ${(error as Error).message.trim()}`)
+        this.#log.warn('systemd.failed', `systemd cannot be notified of ${line}: ${(error as Error).message.trim()}`)
       }
       this.#hasFailed = true
     }
   }
 }
 
-/** watchdogMs is half the time after which systemd misses a sign of life; undefined where it does not wait for any of ours. */
+/** Returns half the time after which systemd misses a heartbeat; undefined where it expects none from this process. */
 function watchdogMs({ WATCHDOG_USEC, WATCHDOG_PID }: NodeJS.ProcessEnv): number | undefined {
   const everyUs = Number(WATCHDOG_USEC ?? '')
   if (!(everyUs > 0) || (WATCHDOG_PID !== undefined && Number(WATCHDOG_PID) !== process.pid)) return undefined
   return Math.max(1, Math.floor(everyUs / 2_000))
 }
 
-function tellBySystemdNotify(line: string): Promise<void> {
+function sendBySystemdNotify(line: string): Promise<void> {
   return new Promise((resolve, reject) => {
     execFile(COMMAND, [line], { timeout: TIMEOUT_MS }, (error) => (error === null ? resolve() : reject(error)))
   })

@@ -3,7 +3,7 @@ import type { Config } from '../settings/config.ts'
 import { requireTracePackages } from './trace-packages.ts'
 import type { Traces } from './traces.ts'
 
-/** Loads what traces need, where they are asked for. It is the only way to any of it. */
+/** Loads the tracing code if traces are configured. Nothing else loads any of it. */
 export async function openTraces(
   { traces, shadowMode }: Pick<Config, 'traces' | 'shadowMode'>,
   log: Log,

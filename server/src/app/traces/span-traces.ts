@@ -14,7 +14,7 @@ import { WatchedExporter } from './watched-exporter.ts'
 /** How long a process that ends waits for the collector. */
 const MAX_WAIT_MS = 1_000
 
-/** Exports a span of each decision, as OTEL_* says. The queue is bounded, and nobody waits for it. */
+/** Exports a span of each decision, as OTEL_* says. The queue is bounded, and nothing waits for it. */
 export async function startTraces({ protocol }: TracesConfig, log: Log, isShadow: boolean): Promise<Traces> {
   diag.setLogger(warningsTo(log), { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })
   const exporter = new WatchedExporter(await exporterOf(protocol), log)
@@ -35,7 +35,7 @@ export async function startTraces({ protocol }: TracesConfig, log: Log, isShadow
 function observerOf(spans: DecisionSpans, isShadow: boolean): DoorObserver {
   const attributesOf = (door: ObservedDoor) => ({
     'ratelimit.door': door,
-    // Whatever the rules say, the request passes.
+    // In shadow mode the request passes, whatever the rules say.
     ...(isShadow && { 'ratelimit.outcome': 'allowed' }),
   })
   const skipsUnsampled = followsParent()
@@ -71,7 +71,7 @@ async function exporterOf(protocol: TraceProtocol): Promise<SpanExporter> {
   return new OTLPTraceExporter()
 }
 
-/** Says who sends. What OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say comes first. */
+/** Describes the sender. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence. */
 function resource() {
   const own = { 'service.name': 'sluice', 'service.version': version(), 'process.pid': process.pid }
   return defaultResource()
@@ -83,11 +83,11 @@ function version(): string {
   return (JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as { version: string }).version
 }
 
-/** Logs what the SDK has to say of its settings, and of spans that its queue had no room for. */
+/** Logs the SDK's warnings about its settings, and about spans that did not fit into its queue. */
 function warningsTo(log: Log) {
   const quiet = (): void => {}
   const warn = (message: string): void => log.warn('traces.warning', message.split('\n', 1)[0])
-  // Errors of exports are told by WatchedExporter, and in fewer words.
+  // WatchedExporter logs errors of exports, in fewer words.
   const error = (message: string): void => {
     if (!message.startsWith('{')) warn(message)
   }

@@ -1,8 +1,8 @@
 import type { DoorObserver } from '../../observe/door-observer.ts'
 
-/** Makes spans of decisions, and sends them away. */
+/** Makes spans of decisions, and exports them. */
 export interface Traces {
   readonly observer: DoorObserver
-  /** Sends what is left, or gives up soon. It never rejects. */
+  /** Sends the remaining spans, or gives up soon. Never rejects. */
   close(): Promise<void>
 }

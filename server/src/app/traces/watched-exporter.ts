@@ -46,7 +46,10 @@ export class WatchedExporter implements SpanExporter {
   }
 }
 
-/** reasonOf is short, and never what the other side answered. An error about several addresses has no message. */
+/**
+ * Returns a short reason, without anything that the other side answered. An error about several addresses has no
+ * message.
+ */
 function reasonOf(error: (Error & { code?: unknown }) | undefined): string {
   const text = error?.message || String(error?.code ?? error?.name ?? 'no reason is known')
   return text.slice(0, MAX_REASON)

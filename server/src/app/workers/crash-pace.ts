@@ -1,16 +1,16 @@
 const FIRST_PAUSE_MS = 100
 const MAX_PAUSE_MS = 10_000
-/** A worker that was ready for so long was all right: whatever ended it then may not happen again. */
+/** A worker that was ready for this long worked: whatever ended it then may not happen again. */
 const STABLE_MS = 10_000
-/** So many ends in a row before a single worker was ready: more attempts would not help either. */
+/** After this many ends in a row before any worker was ready, more attempts would not help. */
 const HOPELESS = 5
 
-/** Decides when a worker that ended is replaced: at once, unless it ends again and again. */
+/** Decides when a worker that ended is replaced: immediately, unless workers end repeatedly. */
 export class CrashPace {
   #quick = 0
   #neverReady = 0
 
-  /** ready is told whenever a worker is ready. */
+  /** Called whenever a worker is ready. */
   ready(): void {
     this.#neverReady = 0
   }
@@ -24,7 +24,7 @@ export class CrashPace {
       : Math.min(FIRST_PAUSE_MS * 2 ** (this.#quick - 1), MAX_PAUSE_MS)
   }
 
-  /** Says whether workers only ever ended before they were ready. */
+  /** Returns whether workers have only ever ended before they were ready. */
   get isHopeless(): boolean {
     return this.#neverReady >= HOPELESS
   }

@@ -1,9 +1,9 @@
-/** So many questions in a row that nobody answers mean that nobody will. */
+/** The number of questions in a row without an answer after which none is expected. */
 const BEATS = 10
 
 /**
- * Asks something again and again whether it is there, and tells once when it does not answer. It counts questions, not
- * time: when the whole machine stood still, or this process alone, nobody is at fault.
+ * Asks repeatedly for a sign of life, and calls back once when there is none. It counts questions, not time: when the
+ * whole machine stood still, or this process alone, the other side is not at fault.
  */
 export class Heartbeat {
   readonly #timer: NodeJS.Timeout
@@ -21,7 +21,7 @@ export class Heartbeat {
     }, maxWaitMs / BEATS)
   }
 
-  /** answered is told of every answer. */
+  /** Called for every answer. */
   answered(): void {
     this.#unanswered = 0
   }

@@ -10,7 +10,7 @@ import type { LogEntry } from '../log/log-entry.ts'
 import type { Config } from '../settings/config.ts'
 import type { QuotaNews } from './quota-feed.ts'
 
-/** What the primary tells a worker. A `connection` comes with its socket, and is to be acknowledged. */
+/** What the primary sends to a worker. A `connection` comes with its socket, and must be acknowledged. */
 export type ToWorker =
   | {
       readonly type: 'start'
@@ -23,10 +23,13 @@ export type ToWorker =
       /** Undefined: there are none. */
       readonly quotas: Extract<QuotaNews, { type: 'quotas' }> | undefined
     }
-  /** With the routes of a gateway that go with them. */
+  /** New rules, with the gateway's routes that go with them. */
   | { readonly type: 'rules'; readonly inputs: readonly RuleInput[]; readonly routes: RuleInput | undefined }
   | { readonly type: 'routes'; readonly input: RuleInput }
-  /** There are new rules, in parts that it may ask for, with those of the database in that version. The routes wait for the last part. */
+  /**
+   * There are new rules, in parts that the worker may request, with that version of the database's rules. The routes
+   * wait for the last part.
+   */
   | {
       readonly type: 'packed-rules'
       readonly version: number
@@ -35,41 +38,41 @@ export type ToWorker =
     }
   | { readonly type: 'rule-part'; readonly version: number; readonly part: RulePart }
   | { readonly type: 'connection'; readonly door: DoorName; readonly number: number }
-  /** Others have fewer connections: so many are to connect anew. */
+  /** Other workers have fewer connections: `count` clients should reconnect. */
   | { readonly type: 'shed'; readonly door: DoorName; readonly count: number }
   | { readonly type: 'not-serving' }
-  /** What health checks are to say. */
+  /** What health checks should report. */
   | { readonly type: 'health'; readonly health: NodeHealth }
   | { readonly type: 'drain' }
-  /** To be answered with a report of that name. */
+  /** Asks for a report of that name. */
   | { readonly type: 'ask'; readonly question: number; readonly name: ReportName; readonly about?: readonly string[] }
   | QuotaNews
   /** To be answered `alive`. */
   | { readonly type: 'beat' }
 
-/** What a worker tells the primary. */
+/** What a worker sends to the primary. */
 export type FromWorker =
   /** It asks for a part of the rules. */
   | { readonly type: 'rule-part'; readonly version: number; readonly at: number }
   /** It asks for a part of the quotas. */
   | { readonly type: 'quota-part'; readonly version: number; readonly at: number }
   | { readonly type: 'ready'; readonly storeName: string }
-  /** What it decides by from now on. */
+  /** What the worker decides by from now on. */
   | { readonly type: 'in-force'; readonly inForce: InForce }
-  /** It cannot start, for a reason that somebody has to mend. */
+  /** It cannot start, for a reason that an operator has to fix. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'log'; readonly entry: LogEntry }
   /** Lines of the decision log. */
   | { readonly type: 'decisions'; readonly text: string }
   /** What customers used. */
   | { readonly type: 'usage'; readonly news: UsageNews }
-  /** It has a connection that it was given. */
+  /** The worker has received a connection. */
   | { readonly type: 'taken'; readonly number: number }
-  /** A connection that it was given has ended. */
+  /** A connection of the worker has ended. */
   | { readonly type: 'closed'; readonly door: DoorName }
-  /** It was told to end by somebody else, and wants no more connections. */
+  /** Something else asked it to end, and it accepts no more connections. */
   | { readonly type: 'leaving' }
   | { readonly type: 'report'; readonly question: number; readonly report: Reports[ReportName] | undefined }
-  /** What it has counted, as it ends. */
+  /** What the worker has counted, as it ends. */
   | { readonly type: 'counted'; readonly report: MetricsReport }
   | { readonly type: 'alive' }

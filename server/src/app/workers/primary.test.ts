@@ -15,7 +15,7 @@ const { FakeWorker } = vi.hoisted(() => {
     static all: FakeWorker[] = []
     readonly id: number
     readonly #events: WorkerEvents
-    readonly told: ToWorker['type'][] = []
+    readonly sent: ToWorker['type'][] = []
     readonly given: Connection[] = []
     grpcConnections = 0
     state = 'starting'
@@ -35,8 +35,8 @@ const { FakeWorker } = vi.hoisted(() => {
       return door === 'grpc' ? this.grpcConnections : this.given.length
     }
 
-    tell({ type }: ToWorker): void {
-      this.told.push(type)
+    send({ type }: ToWorker): void {
+      this.sent.push(type)
       if (type === 'drain') this.kill()
     }
 
@@ -50,15 +50,15 @@ const { FakeWorker } = vi.hoisted(() => {
 
     /** Says that somebody else told it to end. */
     leave(): void {
-      this.#events.told(this as never, { type: 'leaving' })
+      this.#events.received(this as never, { type: 'leaving' })
     }
 
     decideBy(revision: number, rules: number): void {
-      this.#events.told(this as never, { type: 'in-force', inForce: { revision, rules } })
+      this.#events.received(this as never, { type: 'in-force', inForce: { revision, rules } })
     }
 
     becomeReady(): void {
-      this.#events.told(this as never, { type: 'ready', storeName: 'memory' })
+      this.#events.received(this as never, { type: 'ready', storeName: 'memory' })
     }
 
     kill(): void {
@@ -191,9 +191,9 @@ describe('a worker', () => {
     workers[0].kill()
     await until('there is another in its place', () => workers.length === 3)
     vi.advanceTimersByTime(1_000_000)
-    expect(workers.flatMap(({ told }) => told)).toEqual([])
+    expect(workers.flatMap(({ sent }) => sent)).toEqual([])
     const starting = primary.start()
-    expect(workers.map(({ told }) => told)).toEqual([[], ['start'], ['start']])
+    expect(workers.map(({ sent }) => sent)).toEqual([[], ['start'], ['start']])
     workers[1].becomeReady()
     workers[2].becomeReady()
     await starting
@@ -233,7 +233,7 @@ describe('a worker', () => {
     vi.advanceTimersByTime(60_000)
     workers[0].becomeReady()
     await starting
-    expect(workers[0].told).toEqual(['start'])
+    expect(workers[0].sent).toEqual(['start'])
     vi.advanceTimersByTime(1_100)
     expect(logged.filter((line) => line.startsWith('worker.silent'))).toEqual([
       'worker.silent: worker 1 (process undefined) has not answered for 1000 ms, and is killed',
@@ -255,9 +255,9 @@ describe('a worker', () => {
     first.leave()
     first.leave()
     expect(workers).toHaveLength(2)
-    expect(first.told).toEqual(['start'])
+    expect(first.sent).toEqual(['start'])
     workers[1].becomeReady()
-    expect(first.told).toEqual(['start', 'drain'])
+    expect(first.sent).toEqual(['start', 'drain'])
     expect(workers).toHaveLength(2)
   })
 
@@ -269,7 +269,7 @@ describe('a worker', () => {
     second.grpcConnections = 6
     first.leave()
     workers[2].becomeReady()
-    expect(workers.map(({ told }) => told.at(-1))).toEqual(['drain', 'shed', 'start'])
+    expect(workers.map(({ sent }) => sent.at(-1))).toEqual(['drain', 'shed', 'start'])
   })
 
   it('is not replaced any more when the service ends', async () => {
@@ -281,7 +281,7 @@ describe('a worker', () => {
     first.leave()
     second.kill()
     await stopped
-    expect(first.told).toEqual(['start', 'not-serving', 'drain'])
+    expect(first.sent).toEqual(['start', 'not-serving', 'drain'])
     expect(workers).toHaveLength(2)
   })
 })

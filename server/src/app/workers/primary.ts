@@ -27,29 +27,32 @@ import { type Connection, WorkerProcess } from './worker-process.ts'
 /** Connections that wait for a worker while there is none. */
 const MAX_WAITING = 1_024
 const REPORT_TIMEOUT_MS = 1_000
-/** How often workers are asked for what they have counted, in case they crash: that much is lost at the most. */
+/** How often workers are asked for what they have counted, in case they crash: at most that much is lost. */
 const COUNTED_EVERY_MS = 5_000
 /** What workers get beyond the time for draining, to close the store and end. */
 const EXTRA_MS = 2_000
-/** How long a worker may take to be ready: as long as its rules may take to load, and more where many start at once. */
+/**
+ * How long a worker may take to be ready: as long as its rules may take to load, and more where many start at the same
+ * time.
+ */
 const START_MS = 60_000
 const START_MS_A_WORKER = 1_000
 
-/** A UsageTaker takes what workers counted, and knows which of them count. */
+/** Takes what workers counted, and knows which of them count. */
 interface UsageTaker {
   take(news: UsageNews, worker: object): void
   began(worker: object): void
   ended(worker: object): void
 }
 
-/** What a Primary is told of and tells. */
+/** What a Primary is given, and what it reports. */
 export interface PrimaryParts {
   readonly origin: () => RuleOrigin
   /** Takes lines of the decision log. */
   readonly decisions?: (text: string) => void
   /** Takes what customers used. */
   readonly usage?: UsageTaker
-  /** Hears what every worker decides by: the least of theirs. */
+  /** Receives what every worker decides by: the oldest of each part. */
   readonly inForce?: (least: InForce) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
   readonly keySecret?: (() => string) | undefined
@@ -59,7 +62,7 @@ export interface PrimaryParts {
 
 /**
  * Keeps workers running and hands them connections. It owns the ports, so that a worker can end without one of them
- * being closed, and it never reads from a connection: requests are the workers' business alone.
+ * being closed, and it never reads from a connection: only workers read requests.
  */
 export class Primary {
   readonly #config: Config
@@ -71,7 +74,7 @@ export class Primary {
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
   readonly #questions = new Map<number, (report: Reports[ReportName] | undefined) => void>()
-  /** Those that wait longest for a connection come first. */
+  /** In the order in which they last got a connection, the longest wait first. */
   #workers: WorkerProcess[] = []
   readonly #fleet = new FleetMetrics()
   #collecting: Promise<MergedMetrics> | undefined
@@ -92,10 +95,10 @@ export class Primary {
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
 
-  /** Where quotas go; nobody asks for them unless there is a secret that keys are hashed by. */
+  /** Where quotas go; they are used only with a secret that keys are hashed by. */
   readonly quotas = new QuotaFeed(
     (news) => {
-      if (this.#hasRules) for (const worker of this.#workers) worker.tell(news)
+      if (this.#hasRules) for (const worker of this.#workers) worker.send(news)
     },
     () => this.#keySecret?.() ?? '',
   )
@@ -116,7 +119,7 @@ export class Primary {
     this.failed = new Promise((_, reject) => {
       this.#fail = reject
     })
-    // Whoever is interested waits for it; an error at the start comes out of start().
+    // Callers that are interested wait for it; an error at the start comes out of start().
     this.failed.catch(() => {})
   }
 
@@ -128,7 +131,7 @@ export class Primary {
   async listen(door: DoorName, place: Place): Promise<string> {
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: door !== 'grpc' })
     server.on('connection', (socket) => {
-      // A client that goes away while its connection waits here is the business of whoever gets it.
+      // A client that leaves while its connection waits here is handled by the worker that gets the connection.
       socket.on('error', () => {})
       this.#give({ door, socket })
     })
@@ -137,7 +140,7 @@ export class Primary {
     return reachable(portOf(server), place)
   }
 
-  /** Has the processes of all workers start, which takes as long as everything before start() does. */
+  /** Starts the processes of all workers early: that takes as long as everything before start() does. */
   prepare(): void {
     this.#isPrepared = true
     for (let id = 1; id <= this.#config.workers; id++) this.#spawn(id)
@@ -150,19 +153,19 @@ export class Primary {
     })
     if (!this.#isPrepared) this.prepare()
     this.#hasRules = true
-    for (const worker of this.#workers) this.#tellStart(worker)
+    for (const worker of this.#workers) this.#sendStart(worker)
     await Promise.race([ready, this.failed])
     if (this.#config.metrics.isOn)
       this.#counting = setInterval(() => void this.reports('counted'), COUNTED_EVERY_MS).unref()
   }
 
-  /** Has every worker use other rules: loads few, or asks for the parts of many. */
+  /** Has every worker apply other rules: few are loaded at once, many in parts that it requests. */
   applyRules({ inputs, parts }: RuleOrigin): void {
     const version = ++this.#version
     if (!this.#hasRules) return
     const routes = this.#routes?.(inputs)
     for (const worker of this.#workers) {
-      worker.tell(
+      worker.send(
         parts === undefined
           ? { type: 'rules', inputs, routes }
           : { type: 'packed-rules', version, table: tableVersionIn(inputs), routes },
@@ -170,24 +173,24 @@ export class Primary {
     }
   }
 
-  /** Has the gateway of every worker go by other routes, whose rules it has. */
+  /** Has the gateway of every worker apply other routes, whose rules it has. */
   applyRoutes(input: RuleInput): void {
-    if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'routes', input })
+    if (this.#hasRules) for (const worker of this.#workers) worker.send({ type: 'routes', input })
   }
 
-  /** Gives a worker a part of the rules, unless there are newer ones: it has been told of those. */
-  #tellPart(worker: WorkerProcess, version: number, at: number): void {
+  /** Sends a worker a part of the rules, unless there are newer ones, which have been announced to it. */
+  #sendPart(worker: WorkerProcess, version: number, at: number): void {
     const part = this.#origin().parts?.[at]
-    if (version === this.#version && part !== undefined) worker.tell({ type: 'rule-part', version, part })
+    if (version === this.#version && part !== undefined) worker.send({ type: 'rule-part', version, part })
   }
 
-  /** Has the health checks of every worker say what the node says. */
+  /** Passes the node's health on to the health checks of every worker. */
   hear(health: NodeHealth): void {
     this.#health = health
-    if (this.#hasRules) for (const worker of this.#workers) worker.tell({ type: 'health', health })
+    if (this.#hasRules) for (const worker of this.#workers) worker.send({ type: 'health', health })
   }
 
-  /** The sums of all workers that answer. */
+  /** Returns the sums of all workers that answer. */
   async stats(): Promise<ServiceStats> {
     const known = await this.reports('stats')
     const all = known.map(({ report }) => report)
@@ -195,8 +198,8 @@ export class Primary {
   }
 
   /**
-   * Those of all workers. Those who ask while they are collected get the same ones. It never rejects: a worker that
-   * does not answer in time is told as it last was.
+   * Returns the metrics of all workers. Calls during a collection share its result. Never rejects: a worker that does
+   * not answer in time is reported with its last values.
    */
   metrics(): Promise<MergedMetrics> {
     this.#collecting ??= this.reports('metrics').then((all) => {
@@ -206,13 +209,13 @@ export class Primary {
     return this.#collecting
   }
 
-  /** The counts of each worker, for StatsD. */
+  /** Returns the counts of each worker, for StatsD. */
   async statsdCounts(): Promise<readonly CountsReport[]> {
     const all = await this.reports('statsd')
     return all.map(({ pid, report }) => ({ process: String(pid), counts: report }))
   }
 
-  /** Counts workers: those that take requests, and those that are about to. */
+  /** Counts workers: how many take requests, and how many are starting. */
   workerStates(): { readonly ready: number; readonly starting: number } {
     return { ready: this.#ready().length, starting: this.#workers.filter(({ state }) => state === 'starting').length }
   }
@@ -225,8 +228,8 @@ export class Primary {
   }
 
   /**
-   * Says why the node takes no requests: it is about to, or ends, or no worker takes any. A worker that is being
-   * replaced is no reason: the others take its requests.
+   * Returns why the node accepts no requests: it is about to start or end, or no worker accepts any. A worker that is
+   * being replaced is no reason: the others serve its requests.
    */
   async unready(): Promise<string> {
     if (this.#isStopping) return 'draining'
@@ -238,7 +241,7 @@ export class Primary {
     return reasons.map(({ worker, report }) => `worker ${worker}: ${report}`).join('; ')
   }
 
-  /** Asks every worker for a report, and returns those that come in time. */
+  /** Asks every worker for a report, and returns the reports that arrive in time. */
   async reports<Name extends ReportName>(
     name: Name,
     about?: readonly string[],
@@ -256,9 +259,9 @@ export class Primary {
     this.#isStopping = true
     clearInterval(this.#counting)
     const { drainDelayMs, drainTimeoutMs } = this.#config
-    for (const worker of this.#workers) worker.tell({ type: 'not-serving' })
+    for (const worker of this.#workers) worker.send({ type: 'not-serving' })
     if (drainDelayMs > 0 && !this.#isKilled) await pause(drainDelayMs)
-    this.#log.info('drain.closing', 'taking no new connections, answering what is under way')
+    this.#log.info('drain.closing', 'accepting no new connections, finishing requests in flight')
     for (const server of this.#servers) server.close()
     const deadline = setTimeout(() => this.kill(), drainTimeoutMs + EXTRA_MS)
     for (const worker of this.#workers) this.#drain(worker)
@@ -267,7 +270,7 @@ export class Primary {
     for (const { socket } of this.#waiting.splice(0)) socket.destroy()
   }
 
-  /** Ends all workers at once. */
+  /** Kills all workers immediately. */
   kill(): void {
     this.#isStopping = true
     this.#isKilled = true
@@ -278,7 +281,10 @@ export class Primary {
     return this.#workers.filter(({ state }) => state === 'ready')
   }
 
-  /** Who may get connections. At the start all wait for the last worker, or the first would get them all. */
+  /**
+   * Returns the workers that may get connections. At the start they all wait for the last worker, or the first would
+   * get them all.
+   */
   #takers(door: DoorName): { readonly worker: WorkerProcess; readonly open: number }[] {
     return this.#isStarted ? this.#ready().map((worker) => ({ worker, open: worker.open(door) })) : []
   }
@@ -290,20 +296,20 @@ export class Primary {
 
   #spawn(id: number): void {
     const worker = new WorkerProcess(id, {
-      told: (from, message) => this.#told(from, message),
+      received: (from, message) => this.#received(from, message),
       ended: (from, how) => this.#ended(from, how),
     })
     this.#workers.push(worker)
-    if (this.#hasRules) this.#tellStart(worker)
+    if (this.#hasRules) this.#sendStart(worker)
   }
 
-  #tellStart(worker: WorkerProcess): void {
+  #sendStart(worker: WorkerProcess): void {
     this.#awaitReady(worker)
     const quotas = this.#keySecret && this.quotas.announce()
     const { inputs } = this.#origin()
     const health = this.#health
     const routes = this.#routes?.(inputs)
-    worker.tell({ type: 'start', id: worker.id, config: this.#config, inputs, health, routes, quotas })
+    worker.send({ type: 'start', id: worker.id, config: this.#config, inputs, health, routes, quotas })
   }
 
   #give(connection: Connection): void {
@@ -318,10 +324,10 @@ export class Primary {
     }
   }
 
-  #told(worker: WorkerProcess, message: FromWorker): void {
+  #received(worker: WorkerProcess, message: FromWorker): void {
     if (message.type === 'taken') worker.taken(message.number)
-    else if (message.type === 'rule-part') this.#tellPart(worker, message.version, message.at)
-    else if (message.type === 'quota-part') worker.tell(this.quotas.answer(message.version, message.at))
+    else if (message.type === 'rule-part') this.#sendPart(worker, message.version, message.at)
+    else if (message.type === 'quota-part') worker.send(this.quotas.answer(message.version, message.at))
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'decisions') this.#decisions(message.text)
@@ -349,22 +355,22 @@ export class Primary {
     for (const connection of this.#waiting.splice(0)) this.#give(connection)
     this.#rebalance()
     this.#whenReady()
-    this.#tellInForce()
+    this.#reportInForce()
   }
 
   #hasInForce(worker: WorkerProcess, inForce: InForce): void {
     worker.inForce = inForce
-    this.#tellInForce()
+    this.#reportInForce()
   }
 
-  /** Tells what all workers have that answer requests: those that leave still do. */
-  #tellInForce(): void {
+  /** Reports what all workers that answer requests have in force, including workers that are leaving. */
+  #reportInForce(): void {
     if (!this.#isStarted) return
     const answering = this.#workers.filter(({ state }) => state !== 'starting')
     this.#inForce(leastOf(answering.map(({ inForce }) => inForce)))
   }
 
-  /** Has a worker killed that hangs before it is ready: nothing else would ever end its start. */
+  /** Kills a worker that hangs before it is ready: nothing else would ever end its start. */
   #awaitReady(worker: WorkerProcess): void {
     const { workerTimeoutMs, workers } = this.#config
     if (workerTimeoutMs === 0) return
@@ -382,40 +388,40 @@ export class Primary {
   }
 
   /**
-   * Has a worker killed that no longer answers (stopped, or in an endless loop): it holds on to its
-   * connections, and gets new ones, and nobody who waits for it is answered. Its end is that of any worker.
+   * Kills a worker that no longer answers (stopped, or in an endless loop): it keeps its connections, and gets new
+   * ones, and none of their clients is answered. Its end is handled like any worker's.
    */
   #listenTo(worker: WorkerProcess): void {
     worker.heartbeat?.stop()
     const { workerTimeoutMs } = this.#config
     if (workerTimeoutMs === 0) return
     worker.heartbeat = new Heartbeat(workerTimeoutMs, {
-      ask: () => worker.tell({ type: 'beat' }),
+      ask: () => worker.send({ type: 'beat' }),
       silent: () => this.#giveUp(worker, `has not answered for ${workerTimeoutMs} ms`),
     })
   }
 
   /**
-   * Has workers with more than their share of gRPC connections tell some of those clients to connect anew.
-   * These connections are few and last for days: without that, the others would keep the work of a worker that crashed,
-   * and its successor would have nothing to do.
+   * Has workers with more than their share of gRPC connections ask some of those clients to reconnect. These
+   * connections are few and last for days: otherwise the others would keep the work of a worker that crashed, and its
+   * successor would have none.
    */
   #rebalance(): void {
     for (const { taker, count } of surplus(this.#takers('grpc')))
-      taker.worker.tell({ type: 'shed', door: 'grpc', count })
+      taker.worker.send({ type: 'shed', door: 'grpc', count })
   }
 
-  /** Lets a worker go that somebody else told to end, as soon as there is another in its place. */
+  /** Lets a worker leave that something else asked to end, as soon as another has taken its place. */
   #replace(worker: WorkerProcess): void {
     if (this.#isStopping || worker.hasSuccessor || worker.state !== 'ready') return
     worker.hasSuccessor = true
-    this.#log.info('worker.leaving', `${nameOf(worker)} was told to end, another takes its place`)
+    this.#log.info('worker.leaving', `${nameOf(worker)} was asked to end, another takes its place`)
     this.#spawn(worker.id)
   }
 
   /** Has a worker end. It gets to see the connections first that it was given before. */
   #drain(worker: WorkerProcess): void {
-    if (worker.state !== 'leaving') worker.tell({ type: 'drain' })
+    if (worker.state !== 'leaving') worker.send({ type: 'drain' })
     worker.state = 'leaving'
   }
 
@@ -424,7 +430,7 @@ export class Primary {
     this.#fleet.ended(worker.pid)
     this.#usage?.ended(worker)
     this.#workers = this.#workers.filter((other) => other !== worker)
-    this.#tellInForce()
+    this.#reportInForce()
     for (const connection of worker.untaken()) this.#give(connection)
     if (this.#isStopping || worker.state === 'leaving' || worker.hasSuccessor) return
     const { id, readyAtMs, lastWords: reason } = worker
@@ -461,7 +467,7 @@ export class Primary {
       }
       const timeout = setTimeout(answer, REPORT_TIMEOUT_MS, undefined)
       this.#questions.set(question, answer)
-      worker.tell({ type: 'ask', question, name, ...(about !== undefined && { about }) })
+      worker.send({ type: 'ask', question, name, ...(about !== undefined && { about }) })
     })
   }
 }

@@ -4,12 +4,12 @@ import { type QuotaPart, quotaParts, recordId, slimChange, slimRecord } from '..
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../../quotas/model.ts'
 import { QUOTA_TABLES } from '../../records/tables.ts'
 
-/** What a QuotaFeed tells workers. */
+/** What a QuotaFeed sends to workers. */
 export type QuotaNews =
-  /** There is a new set, in parts that are to be asked for. */
+  /** There is a new set, in parts that the worker requests. */
   | { readonly type: 'quotas'; readonly version: number; readonly keySecret: string }
   | { readonly type: 'quota-part'; readonly version: number; readonly part: QuotaPart }
-  /** That was all: what changed since, and where that leads. */
+  /** The last part: what changed since, and the revision after that. */
   | {
       readonly type: 'quota-end'
       readonly version: number
@@ -20,15 +20,15 @@ export type QuotaNews =
 
 type Tables = Record<QuotaTable, Map<string, unknown>>
 
-/** From so many changes on, a worker that starts gets a set that has them in it. */
+/** After this many changes, a worker that starts gets a new set that includes them. */
 const MAX_CHANGES = 1_000
 
 /**
- * What the primary has for its workers: everything, in parts that each asks for at its own pace, and every change at
- * once. Changes know their revision, so that one that comes twice does no harm.
+ * What the primary has for its workers: everything, in parts that each requests at its pace, and every change
+ * immediately. Changes carry their revision, so that a duplicate does no harm.
  */
 export class QuotaFeed implements QuotaSink {
-  readonly #tellAll: (news: QuotaNews) => void
+  readonly #broadcast: (news: QuotaNews) => void
   readonly #keySecret: () => string
   #tables: Tables = emptyTables()
   #parts: readonly QuotaPart[] = []
@@ -37,8 +37,8 @@ export class QuotaFeed implements QuotaSink {
   #version = 0
   #making: QuotaChange[] | undefined
 
-  constructor(tellAll: (news: QuotaNews) => void, keySecret: () => string = () => '') {
-    this.#tellAll = tellAll
+  constructor(broadcast: (news: QuotaNews) => void, keySecret: () => string = () => '') {
+    this.#broadcast = broadcast
     this.#keySecret = keySecret
   }
 
@@ -57,7 +57,7 @@ export class QuotaFeed implements QuotaSink {
     this.#revision = snapshot.revision
     for (const change of making) if (change.revision > snapshot.revision) this.#keep(change)
     this.#cut()
-    this.#tellAll(this.#news())
+    this.#broadcast(this.#news())
   }
 
   apply(changes: readonly QuotaChange[]): void {
@@ -65,10 +65,10 @@ export class QuotaFeed implements QuotaSink {
     this.#making?.push(...slim)
     for (const change of slim) this.#keep(change)
     this.#changes.push(...slim)
-    this.#tellAll({ type: 'quota-changes', changes: slim })
+    this.#broadcast({ type: 'quota-changes', changes: slim })
   }
 
-  /** What a worker that starts is told. */
+  /** Returns the message for a worker that starts. */
   announce(): Extract<QuotaNews, { type: 'quotas' }> {
     if (this.#changes.length > MAX_CHANGES) this.#cut()
     return this.#news()
@@ -78,7 +78,7 @@ export class QuotaFeed implements QuotaSink {
     return { type: 'quotas', version: this.#version, keySecret: this.#keySecret() }
   }
 
-  /** What a worker is told that asks for a part: that, or that there is a newer set. */
+  /** Returns the answer to a worker that asks for a part: that part, or the announcement of a newer set. */
   answer(version: number, at: number): QuotaNews {
     if (version !== this.#version) return this.announce()
     const part = this.#parts[at]
@@ -92,7 +92,7 @@ export class QuotaFeed implements QuotaSink {
     this.#revision = Math.max(this.#revision, revision)
   }
 
-  /** Makes parts of what there is now. */
+  /** Divides the current records into parts. */
   #cut(): void {
     const lists = Object.fromEntries(QUOTA_TABLES.map((table) => [table, [...this.#tables[table].values()]]))
     this.#parts = [...quotaParts(lists as unknown as QuotaSnapshot)]

@@ -5,8 +5,8 @@ export interface Taker {
 }
 
 /**
- * Picks who gets the next connection: whoever has the fewest, and of several the one that had to wait longest for one
- * (takers come in that order).
+ * Picks the worker for the next connection: the one with the fewest, and among several the one that has waited longest
+ * for one (takers come in that order).
  */
 export function leastBusy<T extends Taker>(takers: readonly T[]): T | undefined {
   let best: T | undefined
@@ -14,7 +14,7 @@ export function leastBusy<T extends Taker>(takers: readonly T[]): T | undefined 
   return best
 }
 
-/** Says of each taker how many it has above its share. */
+/** Returns for each taker how many connections it has above its share. */
 export function surplus<T extends Taker>(takers: readonly T[]): { readonly taker: T; readonly count: number }[] {
   const total = takers.reduce((sum, { open }) => sum + open, 0)
   const share = Math.ceil(total / takers.length)

@@ -20,47 +20,47 @@ import { WorkerQuotas } from './worker-quotas.ts'
 import { WorkerRules } from './worker-rules.ts'
 
 /**
- * A worker answers requests on connections that the primary hands to it. It has no port, no rule files and no log of its
- * own: all of these come from the primary, and go there.
+ * A worker answers requests on connections that the primary hands to it. It has no port, no rule files and no log: all
+ * of these come from the primary, or go to it.
  */
 
-function tell(message: FromWorker, then: () => void = () => {}): void {
-  // Without the primary there is nobody to tell anything, and the end is near.
+function send(message: FromWorker, then: () => void = () => {}): void {
+  // Without the primary there is no one to send to, and the process is about to end.
   if (!process.connected || process.send === undefined) then()
   else process.send(message, undefined, undefined, then)
 }
 
-const log = logTo((entry) => tell({ type: 'log', entry }))
+const log = logTo((entry) => send({ type: 'log', entry }))
 let doors: Doors | undefined
-const rules = new WorkerRules((version, at) => tell({ type: 'rule-part', version, at }))
+const rules = new WorkerRules((version, at) => send({ type: 'rule-part', version, at }))
 let quotas: WorkerQuotas | undefined
 let passedOver: PassedOverLog | undefined
-/** Known from the first set on. Each set has a book of its own, which remembers nothing of an older one. */
+/** Known from the first set on. Each set has a separate book, which remembers nothing of an older one. */
 let keySecret = ''
 let options: CompileOptions = {}
 let isLeaving = false
-/** The versions of the rules in the database: of those in force, and of those that come in parts. */
+/** The versions of the database's rules: the one in force, and the one that is arriving in parts. */
 const tables = { inForce: 0, announced: 0 }
-let told: InForce = NOTHING_IN_FORCE
+let reported: InForce = NOTHING_IN_FORCE
 /** Reads routes, where this worker has a gateway. */
 let planOf: ((input: RuleInput) => GatewayPlan) | undefined
 
-/** Gives lines of the decision log to the primary, which alone writes them. */
-function send(text: string): Promise<void> {
-  return new Promise((resolve) => tell({ type: 'decisions', text }, resolve))
+/** Sends lines of the decision log to the primary, the only writer. */
+function sendLines(text: string): Promise<void> {
+  return new Promise((resolve) => send({ type: 'decisions', text }, resolve))
 }
 
-/** Gives what customers used to the primary, which keeps it. */
-function tellUsage(news: UsageNews): Promise<void> {
-  return new Promise((resolve) => tell({ type: 'usage', news }, resolve))
+/** Sends what customers used to the primary, which stores it. */
+function reportUsage(news: UsageNews): Promise<void> {
+  return new Promise((resolve) => send({ type: 'usage', news }, resolve))
 }
 
-/** Tells the primary what this worker decides by, when that is news. */
-function tellInForce(): void {
+/** Reports to the primary what this worker decides by, if that has changed. */
+function reportInForce(): void {
   const inForce = { revision: quotas?.revision ?? -1, rules: tables.inForce }
-  if (inForce.revision === told.revision && inForce.rules === told.rules) return
-  told = inForce
-  tell({ type: 'in-force', inForce })
+  if (inForce.revision === reported.revision && inForce.rules === reported.rules) return
+  reported = inForce
+  send({ type: 'in-force', inForce })
 }
 
 async function start({
@@ -76,27 +76,27 @@ async function start({
     passedOver = new PassedOverLog(log)
     const hash = (key: string): string => hashApiKey(keySecret, key)
     const bookOptions = { hash, entries: config.callerEntries, passOver: passedOver.hear }
-    quotas = new WorkerQuotas(bookOptions, (version, at) => tell({ type: 'quota-part', version, at }))
+    quotas = new WorkerQuotas(bookOptions, (version, at) => send({ type: 'quota-part', version, at }))
     hearQuotas(first)
   }
   const traces = await openTraces(config, log)
   doors = openDoors(config, rules.current, log, {
     traces,
-    decisions: send,
+    decisions: sendLines,
     quotas: quotas?.current,
     gateway: routes && (await openGateway(config, routes)),
     passedOver,
-    usage: tellUsage,
+    usage: reportUsage,
   })
   doors.hear(health)
   const { storeName, ready } = doors
-  // Without the quotas, who is blocked would pass.
+  // Without the quotas, blocked callers would pass.
   await Promise.all([ready, quotas?.arrived])
-  tellInForce()
-  tell({ type: 'ready', storeName })
+  reportInForce()
+  send({ type: 'ready', storeName })
 }
 
-/** Loads what only a gateway needs. */
+/** Loads the code for a gateway only where there is one. */
 async function openGateway(config: Config, routes: RuleInput) {
   const { gatewayDoor } = await import('../doors/gateway-door.ts')
   planOf = (await import('../gateway/read-routes.ts')).readRoutes
@@ -107,7 +107,7 @@ function applyRules(inputs: readonly RuleInput[], routes: RuleInput | undefined)
   useRules(inputs)
   setRoutes(routes)
   doors?.rulesChanged()
-  tellInForce()
+  reportInForce()
 }
 
 function useRules(inputs: readonly RuleInput[]): void {
@@ -115,9 +115,7 @@ function useRules(inputs: readonly RuleInput[]): void {
   tables.inForce = tableVersionIn(inputs)
 }
 
-/**
- * Has the gateway go by routes, in this very turn: no request is to meet rules of one version and routes of another.
- */
+/** Replaces the gateway's routes in the same turn: no request may meet rules of one version and routes of another. */
 function setRoutes(routes: RuleInput | undefined): void {
   if (routes !== undefined && planOf !== undefined) doors?.setRoutes(planOf(routes))
 }
@@ -125,17 +123,17 @@ function setRoutes(routes: RuleInput | undefined): void {
 function takePart(version: number, part: RulePart): void {
   if (rules.take(version, part)) tables.inForce = tables.announced
   doors?.rulesChanged()
-  tellInForce()
+  reportInForce()
 }
 
 function take(door: DoorName, number: number, socket: Socket | undefined): void {
-  tell({ type: 'taken', number })
+  send({ type: 'taken', number })
   // The client may have gone while its connection was on the way.
   if (socket === undefined || doors === undefined) {
-    tell({ type: 'closed', door })
+    send({ type: 'closed', door })
     return
   }
-  socket.once('close', () => tell({ type: 'closed', door }))
+  socket.once('close', () => send({ type: 'closed', door }))
   doors.all[door]?.take(socket)
 }
 
@@ -145,13 +143,13 @@ async function leave(): Promise<void> {
   await doors?.close()
   const report = doors?.reports.counted()
   if (report === undefined) process.exit(0)
-  tell({ type: 'counted', report }, () => process.exit(0))
+  send({ type: 'counted', report }, () => process.exit(0))
 }
 
 function crash(error: unknown): void {
   const { message, stack = '' } = error instanceof Error ? error : new Error(String(error))
   if (!(error instanceof SluiceError)) log.error('worker.fault', message, { stack })
-  tell({ type: 'failed', message }, () => process.exit(1))
+  send({ type: 'failed', message }, () => process.exit(1))
 }
 
 function isQuotaNews(message: ToWorker): message is QuotaNews {
@@ -161,7 +159,7 @@ function isQuotaNews(message: ToWorker): message is QuotaNews {
 function hearQuotas(news: QuotaNews): void {
   if (news.type === 'quotas') keySecret = news.keySecret
   quotas?.hear(news)
-  tellInForce()
+  reportInForce()
 }
 
 function announceRules({ version, table, routes }: Extract<ToWorker, { type: 'packed-rules' }>): void {
@@ -181,20 +179,20 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'health') doors?.hear(message.health)
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) hearQuotas(message)
-  else if (message.type === 'beat') tell({ type: 'alive' })
+  else if (message.type === 'beat') send({ type: 'alive' })
   else void answer(message).catch(crash)
 }
 
 async function answer({ question, name, about }: Extract<ToWorker, { type: 'ask' }>): Promise<void> {
   const report = doors?.reports[name](about)
-  tell({ type: 'report', question, report: report instanceof Promise ? await report : report })
+  send({ type: 'report', question, report: report instanceof Promise ? await report : report })
 }
 
 process.on('uncaughtException', crash)
 process.on('message', (message: ToWorker, socket?: Socket) => receive(message, socket))
-// A primary that was killed cannot tell anything any more. What is under way is answered.
+// A primary that was killed sends nothing more. Requests in flight are answered.
 process.on('disconnect', () => void leave())
 // The primary decides when all end: a terminal sends these to every process.
 process.on('SIGINT', () => {})
 process.on('SIGHUP', () => {})
-process.on('SIGTERM', () => tell({ type: 'leaving' }))
+process.on('SIGTERM', () => send({ type: 'leaving' }))

@@ -11,7 +11,7 @@ it('starts with a young generation of full size, and lets what the service was t
     process.execArgv = before
   })
   process.execArgv = ['--min-semi-space-size=4', '--enable-source-maps']
-  new WorkerProcess(1, { told: () => {}, ended: () => {} })
+  new WorkerProcess(1, { received: () => {}, ended: () => {} })
   expect(vi.mocked(fork).mock.lastCall?.[2]).toMatchObject({
     execArgv: ['--min-semi-space-size=16', '--min-semi-space-size=4', '--enable-source-maps'],
   })
@@ -26,7 +26,7 @@ it('has ended where the machine does not start it', async () => {
   })
   vi.mocked(fork).mockReturnValueOnce(child as EventEmitter as ChildProcess)
   const ended: string[] = []
-  const worker = new WorkerProcess(1, { told: () => {}, ended: (_, how) => void ended.push(how) })
+  const worker = new WorkerProcess(1, { received: () => {}, ended: (_, how) => void ended.push(how) })
   child.emit('error', Object.assign(new Error('spawn EAGAIN'), { code: 'EAGAIN' }))
   await worker.ended
   expect(ended).toEqual(['no process: EAGAIN'])

@@ -6,12 +6,13 @@ import type { QuotaNews } from './quota-feed.ts'
 /** How to ask for the part at a position of a version. */
 type Ask = (version: number, at: number) => void
 
-/** How many parts are on their way at a time: on a busy machine, most of the time goes into waiting for a turn. */
+/** How many parts are requested at the same time: on a busy machine, most of the time goes into waiting for a turn. */
 const AT_ONCE = 4
 
 /**
- * The quotas in force in a worker. They come in parts, a few at a time, between which requests are answered by those
- * before; the last one puts all into force in one step. Changes are made at once, and in what is on its way.
+ * The quotas in force in a worker. They come in parts, a few at a time, and requests in between are answered by the
+ * previous ones; the last part puts all into force in one step. Changes apply immediately, also to a set that is still
+ * arriving.
  */
 export class WorkerQuotas {
   readonly #options: QuotaBookOptions
@@ -64,12 +65,13 @@ export class WorkerQuotas {
       takePart(making.book, news.part)
       return
     }
-    // All after the last part are answered so: the first is taken. What changed since is in the order of its revisions, and what came meanwhile is among it or later.
+    // Requests after the last part are answered like this: the first answer is taken. Changes since then are in the
+    // order of their revisions, and changes that arrived meanwhile are among them or later.
     for (const change of news.changes) making.book.put(change.table, change.id, change.record)
     making.book.arriveAt(news.revision)
     making.book.apply(making.changes)
     this.#book = making.book
-    // The version before the first is that of a primary that has read nothing.
+    // Version 0 is that of a primary that has read nothing.
     this.#isLoaded = making.version > 0
     this.#making = undefined
     this.#arrive()

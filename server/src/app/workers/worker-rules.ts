@@ -15,8 +15,8 @@ interface Unpacking {
 }
 
 /**
- * The rules in force in a worker. The primary has found them right. Few are loaded here; many come in parts, one at a
- * time, between which requests are answered by the rules before.
+ * The rules in force in a worker, already validated by the primary. A few rules are loaded here directly; many come in
+ * parts, one at a time, and requests in between are answered by the previous rules.
  */
 export class WorkerRules {
   readonly #ask: Ask
@@ -29,22 +29,25 @@ export class WorkerRules {
 
   readonly current = (): RuleSet => this.#rules
 
-  /** Puts rules into force at once. */
+  /** Puts rules into force immediately. */
   apply(inputs: readonly RuleInput[], options: CompileOptions): void {
     this.#unpacking = undefined
     this.#rules = loadRules(inputs, options)
   }
 
   /**
-   * announce is told of a version that comes in parts. What is left of one before it is not wanted any more. `inForce` is called in
-   * the turn in which it comes into force.
+   * Announces a version that arrives in parts. The remaining parts of an earlier one are no longer wanted. `inForce` is
+   * called in the turn in which it comes into force.
    */
   announce(version: number, inForce: () => void = () => {}): void {
     this.#unpacking = { version, unpacker: new RuleUnpacker(), taken: 0, inForce }
     this.#ask(version, 0)
   }
 
-  /** whenInForce calls back when the version that comes in parts is in force, in place of what was to be called then; without one, now. */
+  /**
+   * Calls back when the version that is arriving in parts is in force, in place of the previous callback; immediately
+   * if none is arriving.
+   */
   whenInForce(run: () => void): void {
     if (this.#unpacking === undefined) run()
     else this.#unpacking.inForce = run

@@ -108,7 +108,7 @@ export interface Gateway {
   /** Returns those of addresses that have one. */
   upstreamLimits(): readonly UpstreamLimit[]
   /** Lists what every unfinished request is doing. */
-  underWay(): readonly RequestUnderWay[]
+  inFlight(): readonly RequestUnderWay[]
   /** Lists what every connection of a client is doing. */
   connectionsUnderWay(): readonly ConnectionUnderWay[]
   /** Checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */

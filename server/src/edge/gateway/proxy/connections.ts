@@ -54,7 +54,7 @@ export class Connections {
     }
   }
 
-  underWay(): readonly ConnectionUnderWay[] {
+  inFlight(): readonly ConnectionUnderWay[] {
     return Array.from(this.#sockets.keys(), (socket) => progressOf(socket, this.#guests.get(socket)))
   }
 

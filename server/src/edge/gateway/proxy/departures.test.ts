@@ -135,7 +135,7 @@ describe('a client of HTTP/1.1 that no one reads from, and that leaves', () => {
     const gate = new ThinkingGate()
     const { port, gateway } = await startGateway('http://127.0.0.1:9', { clock, gate, route: ROUTE })
     const talk = talkTo(port, UPLOAD + 'x'.repeat(100_000))
-    await until('it has to wait', () => gateway.underWay()[0]?.isClientPaused)
+    await until('it has to wait', () => gateway.inFlight()[0]?.isClientPaused)
     leave(talk)
     await until('the gate hears of it', () => {
       clock.advance(100)
@@ -174,7 +174,7 @@ describe('a client of HTTP/1.1 that no one reads from, and that leaves', () => {
     const clock = new ManualClock()
     const { port, gateway } = await startGateway(app, { clock, gate, route: ROUTE })
     const talk = talkTo(port, `GET / HTTP/1.1\r\n${H}\r\n`.repeat(4_000))
-    await until('the first has come', () => gateway.underWay()[0]?.phase === 'wait')
+    await until('the first has come', () => gateway.inFlight()[0]?.phase === 'wait')
     talk.socket.destroy()
     await until('it is given up', () => {
       clock.advance(100)

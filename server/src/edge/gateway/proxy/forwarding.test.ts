@@ -445,7 +445,7 @@ describe('streams', () => {
     await until('the client has to wait', () => {
       const rests = sent > 65_536 && sent === before
       before = sent
-      return rests && gateway.underWay()[0]?.isClientPaused
+      return rests && gateway.inFlight()[0]?.isClientPaused
     })
     expect(sent).toBeLessThan(64 * 1_048_576)
     expect(gateway.stats.requests).toBe(1)

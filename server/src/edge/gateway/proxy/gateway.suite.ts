@@ -107,7 +107,7 @@ export async function sendUntilPaused({ socket }: Talk, gateway: Gateway, phase:
   const piece = Buffer.alloc(65_536)
   let looks = 0
   await until('the client has to wait', () => {
-    const [request] = gateway.underWay()
+    const [request] = gateway.inFlight()
     if (request?.phase !== phase) return false
     if (request.isClientPaused) return ++looks === 5
     looks = 0

@@ -124,12 +124,12 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     )
   }
 
-  underWay(): readonly RequestUnderWay[] {
+  inFlight(): readonly RequestUnderWay[] {
     return this.#exchanges.all().map((exchange) => exchange.progress())
   }
 
   connectionsUnderWay(): readonly ConnectionUnderWay[] {
-    return this.#connections.underWay()
+    return this.#connections.inFlight()
   }
 
   awaitBody(request: Waiting): (() => void) | undefined {

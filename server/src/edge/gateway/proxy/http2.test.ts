@@ -153,7 +153,7 @@ describe('HTTP/2 from the client', () => {
     let before = -1
     await until('the upstream takes no more', () => {
       const [{ phase, bodyBytes, isClientPaused } = { phase: 'done', bodyBytes: 0, isClientPaused: false }] =
-        gateway.underWay()
+        gateway.inFlight()
       const isFull = phase === 'send' && isClientPaused && bodyBytes === before
       before = bodyBytes
       return isFull

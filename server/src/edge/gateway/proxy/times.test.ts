@@ -126,7 +126,7 @@ describe('the time of each phase', () => {
     const talk = talkTo(port)
     talk.socket.pause()
     talk.socket.write(GET)
-    await until('the upstream has to wait', () => gateway.underWay()[0]?.isUpstreamPaused)
+    await until('the upstream has to wait', () => gateway.inFlight()[0]?.isUpstreamPaused)
     await until('it is given up', () => {
       clock.advance(1_000)
       return gate.ended.length === 1
