@@ -222,9 +222,9 @@ describe('a body that is looked into', () => {
     expect(await post(port, padded(17_000))).toBe(413)
     const chunked = slowPost(port, '', { head: 'Transfer-Encoding: chunked\r\nX-Instead-Of-' })
     chunked.socket.write(`4000\r\n${'x'.repeat(0x4000)}\r\n`)
-    await until('all that is looked into is there', () => gateway.underWay()[0]?.bodyBytes === 16_384)
+    await until('all that is looked into is there', () => gateway.inFlight()[0]?.bodyBytes === 16_384)
     // Nothing goes to the upstream before it is clear that there is no more.
-    expect(gateway.underWay()[0]?.phase).toBe('peek')
+    expect(gateway.inFlight()[0]?.phase).toBe('peek')
     chunked.socket.write('1\r\nx\r\n')
     expect(await until('it is answered', chunked.status)).toBe(413)
   })

@@ -259,7 +259,7 @@ describe('work in one turn of the event loop', () => {
     onTestFinished(() => void server.close())
     const sessions = many(200, () => new Session((server.address() as AddressInfo).port))
     await until('all have connected', () => sockets.length === 200)
-    const served = () => gateway.connectionsUnderWay().filter(({ version }) => version !== undefined).length
+    const served = () => gateway.connectionsInFlight().filter(({ version }) => version !== undefined).length
     const most = perTurn(served)
     for (const socket of sockets) gateway.accept(0, socket)
     await until('all are served', () => sessions.every(({ frames }) => frames.length > 0))

@@ -169,7 +169,7 @@ describe(`a storm of requests, seed ${PROPERTY_SEED}`, () => {
           if (gateway.stats.requests === 0) return true
           throw new Error(
             gateway
-              .underWay()
+              .inFlight()
               .map((each) => JSON.stringify(each))
               .join('\n'),
           )
@@ -191,7 +191,7 @@ describe(`a storm of requests, seed ${PROPERTY_SEED}`, () => {
       await until('all clients are gone', () => {
         if (gateway.stats.connections === 0) return true
         const ours = sessions.filter(({ destroyed }) => !destroyed).length
-        const left = gateway.connectionsUnderWay().map((each) => JSON.stringify(each))
+        const left = gateway.connectionsInFlight().map((each) => JSON.stringify(each))
         throw new Error([...left, JSON.stringify(gateway.stats), `${ours} sessions of the clients are open`].join('\n'))
       })
       await gateway.close()

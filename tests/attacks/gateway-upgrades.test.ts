@@ -189,7 +189,7 @@ describe('bytes that come before a WebSocket is accepted', () => {
     await until('the head is there', () => seen.text.includes('\r\n\r\n'))
     await ping(session)
     // No more than the window of the stream, and what HTTP/2 adds to it.
-    expect(gateway.connectionsUnderWay()[0]?.bytesRead).toBeLessThan(80_000)
+    expect(gateway.connectionsInFlight()[0]?.bytesRead).toBeLessThan(80_000)
     await reply()
     await until('all arrive', () => seen.text.length > 160 * 65_536)
   })

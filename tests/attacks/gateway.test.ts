@@ -88,7 +88,7 @@ describe('greedy clients of the gateway', () => {
     const talk = talkTo(port, head)
     talk.socket.write(Buffer.alloc(32 * 1_048_576))
     await until('it is under way', () => gateway.stats.requests === 1)
-    const readBytes = (): number => gateway.connectionsUnderWay()[0]?.bytesRead ?? 0
+    const readBytes = (): number => gateway.connectionsInFlight()[0]?.bytesRead ?? 0
     let looks = 0
     await until('it is read no further', () => {
       clock.advance(1_000)

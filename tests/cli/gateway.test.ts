@@ -56,10 +56,10 @@ const SECRET = { SLUICE_SECRET: 'the secret of these tests' }
 
 describe('sluice gateway', () => {
   it('counts in all its workers together, and ends without a failed request', async () => {
-    let underWay = 0
+    let inFlight = 0
     const waiting: (() => void)[] = []
     const app = await startApp((request, response) => {
-      underWay++
+      inFlight++
       if (request.url === '/slow') waiting.push(() => response.end('slow'))
       else response.end()
     })
@@ -75,7 +75,7 @@ describe('sluice gateway', () => {
     expect(stats).toContain('sluice.worker.1.gateway_connections')
     expect(stats).toContain('sluice.worker.2.gateway_connections')
     expect(await (await fetch(`${admin}/metrics`)).text()).toMatch(/outcome="denied",door="gateway"\} 7\n/)
-    expect(underWay).toBe(10)
+    expect(inFlight).toBe(10)
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
     await until('it takes no new connections', () =>

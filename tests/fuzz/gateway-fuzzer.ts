@@ -199,26 +199,26 @@ const isTurnedAway = ({ heard }: Client): boolean =>
  */
 function isEmpty(gateway: Gateway, clients: readonly Client[]): boolean {
   const late = new Set(clients.filter(isTurnedAway).map(peerOf))
-  const connections = gateway.connectionsUnderWay()
+  const connections = gateway.connectionsInFlight()
   const streams = connections.reduce((sum, each) => sum + each.streams, 0)
   return connections.every(({ peer }) => late.has(peer)) && gateway.stats.requests <= streams
 }
 
 function progress(gateway: Gateway, clients: readonly Client[]): string {
   const sides = clients.map(({ port, sent, heard, isClosed }) => ({ port, sent, heard: heard.length, isClosed }))
-  return JSON.stringify([sides, gateway.underWay(), gateway.connectionsUnderWay()])
+  return JSON.stringify([sides, gateway.inFlight(), gateway.connectionsInFlight()])
 }
 
 /** Says whether the gateway has read all, and each request that it has waits for its client. */
 function isQuiet(gateway: Gateway, clients: readonly Client[]): boolean {
-  const read = new Map(gateway.connectionsUnderWay().map(({ peer, bytesRead }) => [peer, bytesRead]))
+  const read = new Map(gateway.connectionsInFlight().map(({ peer, bytesRead }) => [peer, bytesRead]))
   const isRead = (client: Client): boolean => {
     const bytes = read.get(peerOf(client))
     return client.isClosed || bytes === undefined || bytes >= client.sent || isTurnedAway(client)
   }
-  const waits = ({ phase, isBodyEnded }: ReturnType<Gateway['underWay']>[number]): boolean =>
+  const waits = ({ phase, isBodyEnded }: ReturnType<Gateway['inFlight']>[number]): boolean =>
     phase === 'tunnel' || ((phase === 'peek' || phase === 'send') && !isBodyEnded)
-  return clients.every(isRead) && gateway.underWay().every(waits)
+  return clients.every(isRead) && gateway.inFlight().every(waits)
 }
 
 /** uncharged are requests that reached the upstream, and were not charged, or fewer times. */

@@ -210,7 +210,7 @@ function boundOf({ limit, syncIntervalMs }: Rule, { nodes, rate }: Fleet): strin
 
 const EXAMPLES = [2, 4, 16]
 
-/** Lists what each tier makes of the descriptor, with an arrow at the one that was taken. */
+/** Lists what each tier makes of the descriptor, with an arrow at the chosen tier. */
 function tierLines(tiers: readonly TierChoice[], given: string | undefined): string[] {
   if (tiers.length === 0) return []
   const isUnknown = given !== undefined && tiers.every(({ tier }) => tier !== given)

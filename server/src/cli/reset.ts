@@ -20,8 +20,8 @@ const FLAGS = [
 ] as const
 
 /**
- * Resets counters in Redis and notifies all nodes: those of a descriptor, of a key as Redis has it, or, with --all, of
- * a whole domain.
+ * Resets counters in Redis and notifies all nodes: the counters of a descriptor, of a key as stored in Redis, or, with
+ * --all, of a whole domain.
  */
 export async function reset(args: readonly string[]): Promise<void> {
   const flags = parseFlags('reset', FLAGS, args)
@@ -68,7 +68,7 @@ async function storedKeys(flags: Flags): Promise<readonly string[]> {
   return matching.map((rule) => storedKey(keys.encode(domain.name, rule, entries), rule.limit))
 }
 
-/** Returns all that count a descriptor: those of its tier, and of every tier where none is given. */
+/** Returns all rules that count a descriptor: its tier's, or every tier's where none is given. */
 function matchingRules(domain: Domain, all: readonly Entry[]) {
   const { entries, tier } = entriesOf(domain, all)
   const { rules, tiers } = explainMatch(domain, entries, tier)
@@ -85,7 +85,7 @@ async function resetKeys({ counters, whenConnected }: Counters, stored: readonly
 }
 
 const NOTHING_THERE =
-  '\nIf you expected some: check that SLUICE_SECRET, --key-prefix, --keys and the rules are those of the service.'
+  '\nIf you expected some: check that SLUICE_SECRET, --key-prefix, --keys and the rules match the service.'
 
 async function resetDomain({ counters, whenConnected }: Counters, domain: string): Promise<void> {
   const report = await whenConnected(() => counters.resetDomain(domain))

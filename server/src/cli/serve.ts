@@ -31,7 +31,7 @@ export async function run(config: Config): Promise<void> {
   if (format === 'text') log.print(greeting(service, config))
   else logStart(service, config, log)
   if (process.env.NOTIFY_SOCKET) void notifySystemd(service, log)
-  // Only workers that cannot be kept running end it by themselves.
+  // The service fails only when its workers cannot be kept running.
   await service.failed.catch(async (error: unknown) => {
     service.kill()
     await service.close()
@@ -41,7 +41,7 @@ export async function run(config: Config): Promise<void> {
 
 function ignore(): void {}
 
-/** tellSystemd says when the service is ready, and later that it ends. Loaded here: elsewhere nobody listens. */
+/** Notifies systemd when the service is ready, and later when it ends. Loaded only under systemd. */
 async function notifySystemd({ ready }: Service, log: Log): Promise<void> {
   const { SystemdNotices } = await import('../app/systemd/systemd-notices.ts')
   const notices = new SystemdNotices(process.env, log)

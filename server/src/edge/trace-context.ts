@@ -5,7 +5,7 @@ import type { Metadata } from '../grpc/index.ts'
 /** W3C Trace Context: version, trace, span, flags. What later versions add comes behind another dash. */
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-[\x21-\x7e]*)?$/
 const MAX_TRACEPARENT = 256
-/** As W3C has it: 512 characters have to be passed on, and nobody passes on more than 32 members. */
+/** As W3C has it: 512 characters must be passed on, and at most 32 members. */
 const MAX_TRACESTATE = 512
 const TRACESTATE = /^[\x20-\x7e]+$/
 const SAMPLED = 0x01
@@ -13,8 +13,8 @@ const SAMPLED = 0x01
 type Fields = readonly [parent: string | undefined, state: string | undefined]
 
 /**
- * Reads what a request says of its trace when somebody asks: most requests are neither sampled nor logged, and cost no
- * more than this object. It ignores what is malformed: a trace must never decide whether a request is answered.
+ * Parses a request's trace on first use: most requests are neither sampled nor logged, and cost no more than this
+ * object. Malformed fields are ignored: a trace must never decide whether a request is answered.
  */
 class RequestTrace implements RequestContext {
   readonly startedAtMs = performance.now()

@@ -1,6 +1,6 @@
 /**
- * What a terminal would interpret instead of showing it: control characters, invisible ones, combining ones, those that
- * change the direction of a line, and unusual spaces.
+ * What a terminal would interpret instead of showing it: control characters, invisible ones, combining ones, characters
+ * that change the direction of a line, and unusual spaces.
  */
 const HOSTILE =
   /[\p{C}\p{M}\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/gu

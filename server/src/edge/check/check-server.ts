@@ -206,7 +206,7 @@ function isContentType(name: string): boolean {
   return name.toLowerCase() === 'content-type'
 }
 
-/** tellHealth answers as envoyproxy/ratelimit does: 200 and OK, or 500 and nothing. */
+/** Answers as envoyproxy/ratelimit does: 200 and OK, or 500 and nothing. */
 function answerHealth(health: Health, response: ServerResponse): void {
   if (health.isServing) write(response, 200, 'text/plain', 'OK')
   else write(response, 500, 'text/plain', '')

@@ -7,7 +7,7 @@ import { andThen } from 'sluice/internal/engine/maybe'
 import type { MaybePromise } from 'sluice/internal/engine/ports'
 import type { GatewayLimiter } from './gateway-limiter.ts'
 
-/** Blocks that a process remembers. Of more, those of callers that have not come for longest are asked for again. */
+/** How many blocks a process remembers. Beyond that, the least recently seen callers are looked up again. */
 const MAX_KNOWN = 20_000
 
 /**

@@ -1,7 +1,7 @@
 import { compileLimit, type Limit } from 'sluice/internal/core/limit'
 import type { SyncStore } from 'sluice/internal/engine/ports'
 
-/** What a ceiling counts: all requests together, or those of one address. */
+/** What a ceiling counts: all requests together, or the requests of one address. */
 export type CeilingScope = 'requests' | 'per_ip'
 
 export const CEILING_SCOPES: readonly CeilingScope[] = ['requests', 'per_ip']

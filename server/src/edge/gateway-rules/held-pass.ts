@@ -64,7 +64,7 @@ export class HeldPass implements Pass {
     }
   }
 
-  /** Says that the request goes on to its upstream: from now on it is load. */
+  /** Marks the start of the request to its upstream: from now on it is load. */
   start(headers: Fields): void {
     this.headers = headers
     const { shedder } = this.#limiter

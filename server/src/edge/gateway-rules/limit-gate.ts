@@ -82,9 +82,9 @@ export class LimitGate implements GatewayGate {
   }
 
   /**
-   * Charges the limits that need nothing of a body which is still to come: one that is sent slowly, or never, is
-   * counted from the start. What they took is given back if those of the body refuse the request, and not if the body
-   * never comes.
+   * Charges the limits that need nothing of a body that has yet to arrive: one that is sent slowly, or never, is
+   * counted from the start. Their charges are refunded if limits on the body refuse the request, and not if the body
+   * never arrives.
    */
   enter(request: GatewayRequest): MaybePromise<Admission> {
     const { shared } = request.route as PlannedRoute

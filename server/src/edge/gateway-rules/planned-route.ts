@@ -68,7 +68,7 @@ export interface Escalation {
 /** Which rules of others apply to a route. */
 export interface DomainPlan {
   readonly name: string
-  /** The rules in force, with their paths as the route reads those of requests. */
+  /** Returns the rules in force, with their paths read as the route reads request paths. */
   readonly view?: (rules: RuleSet) => RuleSet
   /** Undefined: the parts of the caller, with method and path. */
   readonly descriptors: readonly (readonly ValueSource[])[] | undefined

@@ -17,13 +17,13 @@ import {
 /** What a request is charged to, and which limit each descriptor comes from. */
 export interface RequestPlan {
   readonly charges: readonly PlannedCharge[]
-  /** By the position of the descriptor. Those of a domain have none. */
+  /** By the position of the descriptor. A domain's descriptors have none. */
   readonly limits: readonly PlannedLimit[]
   /** What the limits of the file were asked about. */
   readonly descriptors: readonly Descriptor[]
 }
 
-/** Which limits a plan covers: those that need nothing of the body, the others, or all. */
+/** Which limits a plan covers: limits that need nothing of the body, the others, or all. */
 export type PlanPart = 'head' | 'body' | 'all'
 
 /** Returns what a request is charged to: by the limits of its route, and by the rules of its domain. */

@@ -110,7 +110,7 @@ function blocksOf({ charges, limits }: RequestPlan, at: number, which?: number):
   )
 }
 
-/** Returns those of limits that refuse callers who are not blocked. */
+/** Returns the descriptors of limits that refuse callers who are not blocked. */
 function struckDescriptors(plan: RequestPlan, { verdicts }: Decision): readonly number[] {
   const { charges, limits } = plan
   const refused = new Set<number>()

@@ -1,6 +1,6 @@
 /**
- * The fields with which proxies tell applications who asks, for what and by which way. Applications trust them, so
- * those of a client are removed. docs/gateway.md has the same list; a test compares them.
+ * The fields with which proxies describe the client and its request to applications. Applications trust them, so a
+ * client's are removed. docs/gateway.md has the same list; a test compares them.
  */
 export const BELIEVED_FIELDS: readonly string[] = [
   // The client's address.

@@ -21,7 +21,7 @@ export class ExcessLog {
     this.#texts = {
       connections: `it has as many connections as it may (${bounds.maxConnectionsPerAddress}), or the gateway has (${bounds.maxConnections}): further ones are closed; ${proxy}, or raise --max-connections-per-address`,
       resets: `it resets more requests right after sending them than it may: connections on which it does are ended; ${proxy}`,
-      bytes: `heads of its requests, or those of all clients, exceed their memory limit: connections that hold the most are closed; ${proxy}, or raise --max-held`,
+      bytes: `heads of its requests, or of all clients' requests, exceed their memory limit: connections that hold the most are closed; ${proxy}, or raise --max-held`,
     }
   }
 

@@ -182,7 +182,7 @@ export class FieldSet {
   }
 }
 
-/** The options of Connection that name no field other than those that are removed anyway. */
+/** The options of Connection that name no field other than fields that are always removed. */
 const PLAIN_CONNECTION = /^(?:keep-alive|close|upgrade)$/i
 
 function joined(before: string | undefined, value: string): string {

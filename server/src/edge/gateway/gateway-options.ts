@@ -64,7 +64,7 @@ export interface GatewayStats {
 export type PhaseName = 'peek' | 'gate' | 'connect' | 'send' | 'wait' | 'answer' | 'tunnel' | 'done'
 
 /** How far a request has come, and why it may be stuck. */
-export interface RequestUnderWay {
+export interface RequestInFlight {
   readonly id: string
   readonly method: string
   readonly target: string
@@ -83,7 +83,7 @@ export interface RequestUnderWay {
 }
 
 /** What a client's connection is doing, and why it may not have closed. */
-export interface ConnectionUnderWay {
+export interface ConnectionInFlight {
   readonly peer: string
   /** Undefined before its first bytes, or its handshake, have shown it. */
   readonly version: 'HTTP/1' | 'HTTP/2' | undefined
@@ -105,12 +105,12 @@ export interface ConnectionUnderWay {
 export interface Gateway {
   readonly addresses: readonly GatewayAddress[]
   readonly stats: GatewayStats
-  /** Returns those of addresses that have one. */
+  /** Returns the limits of addresses that have one. */
   upstreamLimits(): readonly UpstreamLimit[]
   /** Lists what every unfinished request is doing. */
-  inFlight(): readonly RequestUnderWay[]
+  inFlight(): readonly RequestInFlight[]
   /** Lists what every connection of a client is doing. */
-  connectionsUnderWay(): readonly ConnectionUnderWay[]
+  connectionsInFlight(): readonly ConnectionInFlight[]
   /** Checks a table and swaps it in one step; what is wrong with it is thrown, and the old one stays. */
   reload(table: RoutingTable): void
   /** Has new connections to a listener see another certificate. */

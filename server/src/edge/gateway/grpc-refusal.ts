@@ -5,7 +5,7 @@ export function isGrpc(contentType: string | undefined): boolean {
   return contentType?.startsWith('application/grpc') === true && !contentType.startsWith('application/grpc-web')
 }
 
-/** The statuses of gRPC for those of HTTP, as gRPC maps them; a caller over its limit is RESOURCE_EXHAUSTED. */
+/** The gRPC status for each HTTP status, as gRPC maps them; a caller over its limit is RESOURCE_EXHAUSTED. */
 const STATUSES: ReadonlyMap<number, number> = new Map([
   [400, 13],
   [401, 16],

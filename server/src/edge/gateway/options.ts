@@ -45,7 +45,7 @@ export interface Route {
   readonly caseSensitive?: boolean
   /** What becomes of %2F and %5C in a path: 400, or they are a part of their segment. Default: refuse. */
   readonly encodedSlashes?: 'refuse' | 'keep'
-  /** The path that the upstream gets: the one that the route was found by, or the client's. Default: canonical. */
+  /** The path that the upstream gets: the path that selected the route, or the client's. Default: canonical. */
   readonly forwardPath?: 'canonical' | 'as_sent'
 }
 
@@ -96,7 +96,7 @@ export interface RoutingTable {
   readonly passHeaders?: readonly string[]
 }
 
-/** A certificate, and the authority that must have signed those of clients. */
+/** A certificate, and the authority that must have signed client certificates. */
 export interface GatewayTls extends SecureContextOptions {
   readonly requestCert?: boolean
   readonly rejectUnauthorized?: boolean

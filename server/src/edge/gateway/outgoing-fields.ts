@@ -18,8 +18,8 @@ export interface Origin {
 }
 
 /**
- * Returns the fields of a request as they go on. Those of one hop are taken away first, so that no client can have the
- * gateway's own taken away by naming them in Connection.
+ * Returns the fields of a request as they are forwarded. Hop-by-hop fields are removed first, so that no client can
+ * have the gateway's own fields removed by naming them in Connection.
  */
 export function outgoingFields(fields: FieldSet, origin: Origin): string[] {
   const { list, kinds } = fields
@@ -87,8 +87,8 @@ function element(peer: string, scheme: string, authority: string): string {
 }
 
 /**
- * Returns the fields of an answer as they go on. `extra` has those of the gate, which replace the upstream's of the
- * same name.
+ * Returns the fields of an answer as they are forwarded. `extra` has the gate's fields, which replace the upstream's of
+ * the same name.
  */
 export function answerFields(fields: FieldSet, extra: Fields | undefined, id: string): string[] {
   const { list, kinds } = fields
@@ -121,8 +121,8 @@ const STAYS_IN_ANSWERS: ReadonlySet<number> = new Set([
 ])
 
 /**
- * Returns the trailers of a request as they are forwarded, without fields that only proxies may set, whoever sends
- * them.
+ * Returns the trailers of a request as they are forwarded, without fields that only proxies may set, no matter who
+ * sends them.
  */
 export function requestTrailers(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {
   if (trailers === undefined || !trailers.kinds.includes(Kind.origin)) return trailerFields(trailers, of)
@@ -133,7 +133,7 @@ export function requestTrailers(trailers: FieldSet | undefined, of: FieldSet): F
   return trailerFields(kept, of)
 }
 
-/** Returns trailers as they are forwarded: without those that Connection names for one hop only. */
+/** Returns trailers as they are forwarded: without the ones that Connection names. */
 export function trailerFields(trailers: FieldSet | undefined, of: FieldSet): Fields | undefined {
   if (trailers === undefined) return undefined
   const nominated = of.nominated()

@@ -13,7 +13,7 @@ export function hasSocketKey({ list }: FieldSet): boolean {
   return keys.length === 1 && KEY_FORM.test(keys[0] as string)
 }
 
-/** Gives a WebSocket of HTTP/2, which has no key (RFC 8441, 5), the one that HTTP/1.1 wants. */
+/** Adds the key that HTTP/1.1 requires to a WebSocket from HTTP/2, which has none (RFC 8441, 5). */
 export function addSocketKey(fields: FieldSet): void {
   if (fields.value(KEY) === undefined) fields.add(KEY, randomBytes(16).toString('base64'))
 }

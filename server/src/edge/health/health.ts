@@ -6,7 +6,10 @@ export interface NodeHealth {
   readonly degraded: string
 }
 
-/** Says whether this process wants new requests. The process turns it off before it drains, and tells watchers. */
+/**
+ * Reports whether this process accepts new requests. The process turns it off before it drains, and watchers are
+ * notified.
+ */
 export class Health {
   #isServing = true
   #reason = ''

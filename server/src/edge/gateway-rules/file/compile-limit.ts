@@ -245,8 +245,8 @@ function costOf({ reserve, requests_per_unit }: LimitObject): PlannedLimit['cost
 }
 
 /**
- * Returns what a request reserves at least where the file does not say: callers name their own estimates, and with
- * those of 1 as many requests at the same time overdraw a budget as it has tokens.
+ * Returns the least that a request reserves if the file does not say: callers name their own estimates, and with an
+ * estimate of 1 each, as many concurrent requests as a budget has tokens would overdraw it.
  */
 function leastOf(usual: number | undefined, limit: number | null | undefined): number {
   return Math.max(1, Math.min(usual || MAX_COUNT, Math.ceil((limit ?? 1) / 100)))

@@ -388,7 +388,7 @@ class RoutesCompiler {
   }
 }
 
-/** Names routes whose upstream may read another path than the one that was limited. */
+/** Names routes whose upstream may read another path than the limits did. */
 function pathsAsSent(routes: readonly PlannedRoute[]): readonly string[] {
   const names = routes.filter(({ forwardPath }) => forwardPath === 'as_sent').map(({ name }) => JSON.stringify(name))
   if (names.length === 0) return []

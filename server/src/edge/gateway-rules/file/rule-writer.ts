@@ -23,7 +23,7 @@ export class RuleWriter {
   /** Where parts of the rules stand in the routes file, by their paths. */
   readonly #origins: { readonly path: string; readonly at: Path; readonly length: number }[] = []
 
-  /** Adds the limits of a route, or, without one, those of all requests. */
+  /** Adds the limits of a route, or, without one, of all requests. */
   addLimits(route: string | undefined, limits: readonly WrittenLimit[]): void {
     if (limits.length === 0) return
     const list = route === undefined ? this.#descriptors : this.#routeList(route)

@@ -155,7 +155,7 @@ const STATUS = {
   expected: 'expected a status such as 401, or 4xx',
 } as const
 
-/** The options of a limit of a gateway in addition to those of the rule language. */
+/** The options of a gateway's limit that the rule language does not have. */
 export const OWN_LIMIT_FIELDS = {
   by: {
     schema: BY,
@@ -210,7 +210,7 @@ const UPSTREAM_FIELDS = {
   addresses: { schema: { kind: 'list', of: TEXT, min: 1, max: 256 }, required: true, doc: 'http://host:port' },
   http2: { schema: BOOLEAN, doc: 'It speaks HTTP/2: what gRPC needs. Default: false' },
   ca_file: { schema: TEXT, doc: 'For https: the authority that its certificate is signed by' },
-  cert_file: { schema: TEXT, doc: 'For https: a certificate of our own' },
+  cert_file: { schema: TEXT, doc: 'For https: the client certificate of the gateway' },
   key_file: { schema: TEXT, doc: 'For https: its key' },
   server_name: { schema: TEXT, doc: 'For https: the name that its certificate is made out to' },
   health: {
@@ -321,7 +321,7 @@ const PATH_FIELDS = {
   },
   forward_path: {
     schema: { kind: 'choice', of: ['canonical', 'as_sent'] },
-    doc: "The path that the upstream gets: the one that the route was found by, or the client's. Default: canonical",
+    doc: "The path that the upstream gets: the path that selected the route, or the client's. Default: canonical",
   },
 } as const satisfies Readonly<Record<string, Field>>
 const OFF = { kind: 'choice', of: ['off'] } as const

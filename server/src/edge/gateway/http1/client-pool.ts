@@ -24,7 +24,7 @@ const SWEEP_MS = 500
 /** An upstream that says how long it keeps connections counts from when its answer left. */
 const HINT_MARGIN_MS = 1_000
 
-/** Keeps connections of HTTP/1.1 to one address. The one that was used last is used next. */
+/** Keeps connections of HTTP/1.1 to one address. The most recently used one is used next. */
 export class ClientPool implements Pool, ConnectionOwner {
   readonly speaksHttp2 = false
   readonly #endpoint: Endpoint

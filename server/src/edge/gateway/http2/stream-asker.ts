@@ -127,7 +127,7 @@ export class StreamAsker implements Asker {
     return !this.#stream.destroyed && !this.#stream.closed && !this.#stream.headersSent
   }
 
-  /** Sends fields. node:http2 throws for those that it rejects: then the stream is reset, and nothing more. */
+  /** Sends fields. node:http2 throws for fields that it rejects: then the stream is reset, and nothing more. */
   #try(send: () => void): void {
     if (this.#stream.destroyed) return
     try {

@@ -4,7 +4,7 @@ import { ClientBudgets, type ConnectionBudget } from '../../../net/client-budget
 import { Crowds, type Member } from '../../../net/crowds.ts'
 import { Timer } from '../../../net/timer-wheel.ts'
 import { Turns } from '../../../net/turns.ts'
-import type { ConnectionUnderWay, GatewayStats } from '../gateway-options.ts'
+import type { ConnectionInFlight, GatewayStats } from '../gateway-options.ts'
 import type { Host } from '../host.ts'
 import { ServerConnection } from '../http1/server-connection.ts'
 import { ServerSessions, SessionGuest } from '../http2/server-sessions.ts'
@@ -54,7 +54,7 @@ export class Connections {
     }
   }
 
-  inFlight(): readonly ConnectionUnderWay[] {
+  inFlight(): readonly ConnectionInFlight[] {
     return Array.from(this.#sockets.keys(), (socket) => progressOf(socket, this.#guests.get(socket)))
   }
 
@@ -201,7 +201,7 @@ function resetsIn(bytes: Buffer): number {
   return resets
 }
 
-function progressOf(socket: Socket, guest: Guest | undefined): ConnectionUnderWay {
+function progressOf(socket: Socket, guest: Guest | undefined): ConnectionInFlight {
   const isHttp2 = guest instanceof SessionGuest
   return {
     peer: `${socket.remoteAddress}:${socket.remotePort}`,

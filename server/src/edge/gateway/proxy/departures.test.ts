@@ -59,7 +59,7 @@ describe('a client of HTTP/2 that ends its side of the connection', () => {
     const { port, gateway } = await startGateway(app, { gate })
     const talk = talkTo(port, PREFACE + GET_FRAME)
     await until('it has come', () => hasCome)
-    expect(gateway.connectionsUnderWay()).toMatchObject([{ version: 'HTTP/2', use: 'busy', streams: 1 }])
+    expect(gateway.connectionsInFlight()).toMatchObject([{ version: 'HTTP/2', use: 'busy', streams: 1 }])
     talk.socket.end()
     await until('it is given up', () => isGivenUp && gateway.stats.connections === 0)
     expect(gate.ended).toEqual(['abort'])

@@ -16,7 +16,7 @@ export interface ExchangeHost {
   readonly clock: Clock
   readonly wheel: TimerWheel
   readonly gate: GatewayGate
-  /** The table that is current. A request keeps the one that it began with. */
+  /** The current table. A request keeps the table that it began with. */
   readonly table: Table
   /** There may be one more request. */
   readonly hasRoom: boolean

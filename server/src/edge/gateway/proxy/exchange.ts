@@ -1,7 +1,7 @@
 import type { FieldSet } from '../fields.ts'
 import type { Admission } from '../gate.ts'
 import { errorAnswer, type Fault, fault, invalid, SHED_BY_UPSTREAM } from '../gateway-error.ts'
-import type { RequestUnderWay } from '../gateway-options.ts'
+import type { RequestInFlight } from '../gateway-options.ts'
 import { answerFields, requestTrailers, trailerFields } from '../outgoing-fields.ts'
 import { hostOf, type RequestHead } from '../request-head.ts'
 import type { Found, Table } from '../routes/table.ts'
@@ -240,7 +240,7 @@ export class Exchange extends EndingRequest implements AskerListener, CarrierLis
     this.fail(fault('GATEWAY_OVERLOADED', 'too many requests from this address are waiting for their bodies'), 'abort')
   }
 
-  progress(): RequestUnderWay {
+  progress(): RequestInFlight {
     const { method, target, version } = this.head
     return {
       id: this.id,

@@ -9,12 +9,12 @@ import type { FieldSet } from '../fields.ts'
 import type { GatewayGate } from '../gate.ts'
 import type { Fault } from '../gateway-error.ts'
 import type {
-  ConnectionUnderWay,
+  ConnectionInFlight,
   Gateway,
   GatewayAddress,
   GatewayOptions,
   GatewayStats,
-  RequestUnderWay,
+  RequestInFlight,
   UpstreamLimit,
   UpstreamShedding,
 } from '../gateway-options.ts'
@@ -33,7 +33,7 @@ import { Connections } from './connections.ts'
 import { Exchange } from './exchange.ts'
 import type { ExchangeHost, Waiting } from './exchange-host.ts'
 import { Listener } from './listener.ts'
-import { UnderWay } from './under-way.ts'
+import { InFlight } from './under-way.ts'
 import { openUpstreams } from './upstream-pools.ts'
 
 /** Starts a reverse proxy. It resolves when all listeners listen. */
@@ -62,7 +62,7 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
   readonly #trust: ProxyTrust | undefined
   readonly #connections: Connections
   readonly #listeners: Listener[] = []
-  readonly #exchanges = new UnderWay<Exchange>()
+  readonly #exchanges = new InFlight<Exchange>()
   /** Requests whose bodies are waited for. */
   readonly #awaited: Crowds
   /** Request ids begin with it: no two gateways, and no two starts of one, have the same. */
@@ -124,11 +124,11 @@ class RunningGateway implements Gateway, Host, ExchangeHost {
     )
   }
 
-  inFlight(): readonly RequestUnderWay[] {
+  inFlight(): readonly RequestInFlight[] {
     return this.#exchanges.all().map((exchange) => exchange.progress())
   }
 
-  connectionsUnderWay(): readonly ConnectionUnderWay[] {
+  connectionsInFlight(): readonly ConnectionInFlight[] {
     return this.#connections.inFlight()
   }
 

@@ -25,7 +25,7 @@ export class Listener {
     const encrypted = options.tls && tlsOver(connections, options.tls)
     this.#server = encrypted?.front ?? plainServer(connections)
     this.#secure = encrypted?.secure
-    // Accepting goes on after an error, such as too many open files.
+    // Accepting continues after an error, such as too many open files.
     this.#server.on('error', () => {})
     this.closed = new Promise((resolve) => {
       this.#settle = resolve

@@ -15,7 +15,7 @@ async function askSlowly(clock: ManualClock, connection: 'close' | 'keep-alive')
   talk.socket.on('data', (data: Buffer) => (readBytes += data.length))
   talk.socket.pause()
   talk.socket.write(`GET / HTTP/1.1\r\nHost: a\r\nConnection: ${connection}\r\n\r\n`)
-  await until('it waits to be read', () => (gateway.connectionsUnderWay()[0]?.bytesWaiting ?? 0) > 0)
+  await until('it waits to be read', () => (gateway.connectionsInFlight()[0]?.bytesWaiting ?? 0) > 0)
   expect(gateway.stats.requests).toBe(0)
   return { gateway, talk, readBytes: () => readBytes }
 }
@@ -79,10 +79,10 @@ describe('an answer that the client does not take', () => {
     stream.on('response', (headers) => (status = headers[':status']))
     await until('its head is there', () => status)
     await until('the request is over', () => gateway.stats.requests === 0)
-    expect(gateway.connectionsUnderWay()).toMatchObject([{ streams: 1 }])
+    expect(gateway.connectionsInFlight()).toMatchObject([{ streams: 1 }])
     await until('its stream is closed', () => {
       clock.advance(10_000)
-      return stream.closed && gateway.connectionsUnderWay()[0]?.streams === 0
+      return stream.closed && gateway.connectionsInFlight()[0]?.streams === 0
     })
   })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { UnderWay } from './under-way.ts'
+import { InFlight } from './under-way.ts'
 
 const made = (name: string) => ({ name, position: -1 })
 
-describe('UnderWay', () => {
+describe('InFlight', () => {
   it('has what was added and not deleted, in whatever order that was', () => {
-    const list = new UnderWay<{ name: string; position: number }>()
+    const list = new InFlight<{ name: string; position: number }>()
     const [a, b, c] = ['a', 'b', 'c'].map(made)
     for (const each of [a, b, c]) list.add(each)
     list.delete(a)
@@ -20,7 +20,7 @@ describe('UnderWay', () => {
   })
 
   it('gives a copy, which may be gone through while it changes', () => {
-    const list = new UnderWay<{ name: string; position: number }>()
+    const list = new InFlight<{ name: string; position: number }>()
     for (const name of ['a', 'b', 'c', 'd']) list.add(made(name))
     for (const each of list.all()) list.delete(each)
     expect(list.size).toBe(0)

@@ -1,4 +1,4 @@
-/** What an UnderWay can hold. */
+/** What an InFlight can hold. */
 export interface Listed {
   /** Its position in the list; below 0 where it is in none. The list's own. */
   position: number
@@ -9,7 +9,7 @@ export interface Listed {
  * which the old one points, with all that was in it. Once one of these tables is old, all that follow survive, with
  * their requests, until the next full collection. Measured: pauses of 8 ms instead of 1, five times a second.
  */
-export class UnderWay<T extends Listed> {
+export class InFlight<T extends Listed> {
   readonly #list: T[] = []
 
   get size(): number {

@@ -7,7 +7,7 @@ import { LimitedPool, type LimitedPoolKit } from '../upstreams/limited-pool.ts'
 import { Member } from '../upstreams/member.ts'
 import { fingerprint, UpstreamGroup } from '../upstreams/upstream-group.ts'
 
-/** Opens the groups of a table, and keeps those of the previous table with the same settings. */
+/** Opens the groups of a table, and keeps groups of the previous table that have the same settings. */
 export function openUpstreams(
   { upstreams }: RoutingTable,
   before: ReadonlyMap<string, UpstreamGroup>,

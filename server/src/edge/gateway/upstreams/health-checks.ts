@@ -7,7 +7,7 @@ const TIMEOUT_MS = 2_000
 const FAILURES = 3
 const SUCCESSES = 2
 
-/** Probes every address repeatedly, and takes out those that do not answer 2xx. */
+/** Probes every address repeatedly, and takes out addresses that do not answer 2xx. */
 export class HealthChecks {
   readonly after: (delayMs: number, run: () => void) => () => void
   readonly #members: readonly Member[]
