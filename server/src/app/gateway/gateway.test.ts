@@ -27,10 +27,10 @@ describe('sluice gateway --to', () => {
     ],
     [['--to', 'http://localhost:1', '--limit', '100'], 'RATE_INVALID: command line.limits[0]: got "100"'],
     [['--to', 'localhost:1', '--limit', '5/m'], 'ROUTES_INVALID: command line.upstreams.app[0]: got "localhost:1"'],
-    [['--limit', '5/m'], 'UPSTREAM_REQUIRED: gateway: none is given'],
+    [['--limit', '5/m'], 'UPSTREAM_REQUIRED: gateway: neither'],
     [['--to', 'http://a', '--routes', 'b.yaml'], 'UPSTREAM_REQUIRED: gateway: both are given'],
     [['--to', 'http://a', '--limits', '5/m'], 'FLAG_UNKNOWN: gateway: got "--limits", did you mean "--limit"?'],
-    [['--routes', 'b.yaml', '--limit', '5/m'], 'FLAG_UNKNOWN: --limit: it goes with --to'],
+    [['--routes', 'b.yaml', '--limit', '5/m'], 'FLAG_UNKNOWN: --limit: only valid with --to'],
     [['--to', 'http://a', '--limit', '5/m', '--tls-cert', 'a.pem'], 'TLS_INCOMPLETE: --tls-cert: --tls-key is missing'],
     [
       ['--to', 'http://a', '--limit', '5/m', '--trusted-proxies', 'all'],
@@ -141,7 +141,7 @@ describe('sluice gateway --routes', () => {
     const first = fetch(`${url}/slow`)
     await until('it is at the app', () => waiting.length === 1)
     const refused = await fetch(url)
-    expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining('Too many requests at once')])
+    expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining('Too many concurrent requests')])
     waiting[0]?.()
     expect((await first).status).toBe(200)
     expect(await statuses(1, () => fetch(url))).toEqual([200])

@@ -92,9 +92,9 @@ describe('a service with rules at an address', () => {
     expect(server.requests).toEqual([])
   })
 
-  it('does not start without them, unless it is told to', async () => {
+  it('does not start without them, unless --start-without-rules is set', async () => {
     expect(await messageOf(serve('--rules', 'http://127.0.0.1:1/r?sig=hidden'))).toMatch(
-      /^RULES_AWAY: http:\/\/127\.0\.0\.1:1\/r\?…: ECONNREFUSED; /,
+      /^RULES_AWAY: http:\/\/127\.0\.0\.1:1\/r\?…: ECONNREFUSED\. /,
     )
     const { service, logged } = await serve('--rules', 'http://127.0.0.1:1/r', '--start-without-rules')
     expect(service.rules().ruleCount).toBe(0)
@@ -121,7 +121,7 @@ describe('readRules', () => {
     const server = await startRulesServer(status(404))
     const places = [`${server.url}?sig=hidden`, 'http://127.0.0.1:1/r']
     expect(await messageOf(readRules(places, flags))).toMatch(
-      /^RULES_AWAY: .*\/rules\.yaml\?…: answered 404; [^\n]*\nRULES_AWAY: http:\/\/127\.0\.0\.1:1\/r: ECONNREFUSED; [^\n]*$/,
+      /^RULES_AWAY: .*\/rules\.yaml\?…: answered 404\. [^\n]*\nRULES_AWAY: http:\/\/127\.0\.0\.1:1\/r: ECONNREFUSED\. [^\n]*$/,
     )
   })
 })
