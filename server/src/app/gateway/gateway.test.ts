@@ -141,7 +141,10 @@ describe('sluice gateway --routes', () => {
     const first = fetch(`${url}/slow`)
     await until('it is at the app', () => waiting.length === 1)
     const refused = await fetch(url)
-    expect([refused.status, await refused.text()]).toEqual([429, expect.stringContaining('Too many concurrent requests')])
+    expect([refused.status, await refused.text()]).toEqual([
+      429,
+      expect.stringContaining('Too many concurrent requests'),
+    ])
     waiting[0]?.()
     expect((await first).status).toBe(200)
     expect(await statuses(1, () => fetch(url))).toEqual([200])
