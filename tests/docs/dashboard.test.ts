@@ -26,7 +26,7 @@ describe('docs/dashboard.md', () => {
   })
 
   it('says what the service holds, and for how long it waits', () => {
-    expect(page).toContain(`${MAX_HELD_BYTES / 1_048_576} MiB at the most`)
+    expect(page).toContain(`at most ${MAX_HELD_BYTES / 1_048_576} MiB`)
     expect(page).toContain(`takes nothing for ${STALLED_MS / 1000} s is cut off`)
   })
 

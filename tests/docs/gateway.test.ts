@@ -65,7 +65,7 @@ describe('the bounds in docs/gateway.md', () => {
   const places: Readonly<Record<keyof GatewayBounds, readonly [row: string, column: number, text: string]>> = {
     maxConnections: ['connections', 4, number(BOUNDS.maxConnections)],
     maxConnectionsPerAddress: ['connections', 3, number(BOUNDS.maxConnectionsPerAddress)],
-    maxRequests: ['requests under way', 4, number(BOUNDS.maxRequests)],
+    maxRequests: ['requests in flight', 4, number(BOUNDS.maxRequests)],
     maxAwaitedBodies: ['requests whose bodies are waited for', 2, number(BOUNDS.maxAwaitedBodies)],
     maxStreams: ['streams', 2, number(BOUNDS.maxStreams)],
     maxHeldBytes: ['bytes held', 4, mib(BOUNDS.maxHeldBytes)],

@@ -35,7 +35,7 @@ const BOUNDS: [what: string, name: string, value: number][] = [
   ['requests in a message of `sluice.v1.Limiter`', '', MAX_REQUESTS],
   ['descriptors in a request', '', MAX_DESCRIPTORS],
   ['entries in a descriptor', '', MAX_ENTRIES],
-  ['limits of their own, in a message of `sluice.v1.Limiter`', '', MAX_LIMITS],
+  ['their own limits, in a message of `sluice.v1.Limiter`', '', MAX_LIMITS],
   ['calls of `Health/Watch` on a connection', '', MAX_WATCHES_OF_A_CONNECTION],
   ['calls of `Health/Watch` in a process', '', MAX_WATCHES],
   ['bytes held for gRPC clients, in a process', 'Bytes', DEFAULT_LIMITS.maxHeldBytes],

@@ -84,7 +84,7 @@ export const DIFFERENCES: readonly Difference[] = [
     fields: /^\.(answers\.0\.statuses\.0\.\w+|stats\..*)$/,
   },
   {
-    there: 'the `metadata` of a rule with `detailed_metric`, or with `value_to_metric`, is not told',
+    there: 'the `metadata` of a rule with `detailed_metric`, or with `value_to_metric`, is not reported',
     here: 'it is',
     reason: 'it gets lost there when the name of the counts is made',
     cases: ['metadata: value_to_metric', 'metadata: detailed_metric'],
@@ -92,9 +92,9 @@ export const DIFFERENCES: readonly Difference[] = [
   },
   {
     there:
-      'of several hits that cross the limit at once, `over_limit` counts those beyond it, `near_limit` some of the others',
+      'of several hits that cross the limit together, `over_limit` counts those beyond it, `near_limit` some of the others',
     here: '`over_limit` counts all hits of a refused request',
-    reason: 'a verdict does not tell how much was left before',
+    reason: 'a verdict does not say how much remained before',
     cases: [
       'the same descriptor twice in a request',
       'hits that do not fit count too',

@@ -12,7 +12,7 @@ export const FILE_DIFFERENCES: readonly FileDifference[] = [
   {
     what: '`requests_per_unit` is missing, or without a value',
     there: 'read',
-    reason: 'it means 0 there, which refuses everybody; write the 0',
+    reason: 'it means 0 there, which refuses everyone; write the 0',
     files: ['no number', 'an empty number'],
   },
   {
@@ -40,7 +40,7 @@ export const FILE_DIFFERENCES: readonly FileDifference[] = [
     files: ['two documents'],
   },
   {
-    what: 'a key that belongs elsewhere, such as `unit` beside `key` or `shadow_mode` in `rate_limit`',
+    what: 'a key that belongs elsewhere, such as `unit` next to `key` or `shadow_mode` in `rate_limit`',
     there: 'read',
     reason: 'it would be ignored',
     files: ['a limit of a key that stands elsewhere', 'a key of another level', 'a key of a descriptor in a limit'],
