@@ -46,7 +46,7 @@ function checkTarget(flags: Flags): void {
   const fail = (detail: string): never => {
     throw new SluiceError('RESET_TARGET_INVALID', 'reset', detail)
   }
-  if (given.length !== 1) fail(given.length === 0 ? 'no target is given' : `${given.join(' and ')} are both given`)
+  if (given.length !== 1) fail(given.length === 0 ? 'no target is given' : `${given.join(' and ')} are given together`)
   if (flags.isOn('all') && !flags.has('domain')) fail('--all without --domain')
   if (flags.rest.length > 0 && !flags.has('rules')) fail('key=value without --rules')
 }
