@@ -35,7 +35,7 @@ describe('sluice health', () => {
   it('fails when the node is not, and says why', async () => {
     const port = await adminOf({ isReady: false })
     expect(await refusedBy(health, ['--admin', `127.0.0.1:${port}`])).toBe(
-      `NOT_HEALTHY: http://127.0.0.1:${port}/readyz: it answers 503: not ready: draining. ${RULE}`,
+      `NOT_HEALTHY: http://127.0.0.1:${port}/readyz: answered 503: not ready: draining. ${RULE}`,
     )
   })
 

@@ -34,11 +34,13 @@ const placesOf = (urls: readonly string[]): Set<string> =>
   new Set(urls.map((url) => dirname(fileURLToPath(url)).slice(server.length + 1)))
 const namesOf = (urls: readonly string[]): string[] => urls.map((url) => basename(url))
 
+const textsOf = (urls: readonly string[]): string[] => urls.map((url) => readFileSync(fileURLToPath(url), 'utf8'))
+/** Returns which compiled files are in what was loaded. Files of the bundle are named after one of those that are in them. */
+const modulesOf = (urls: readonly string[]): string[] =>
+  textsOf(urls).flatMap((text) => [...text.matchAll(/^\/\/#region (\S+)\.js$/gm)].map(([, name]) => name))
+
 const builtinsOf = (urls: readonly string[]): string[] =>
-  urls.flatMap((url) => {
-    const text = readFileSync(fileURLToPath(url), 'utf8')
-    return [...text.matchAll(/^import .*["']node:([\w/]+)["'];?$/gm)].map(([, name]) => name)
-  })
+  textsOf(urls).flatMap((text) => [...text.matchAll(/^import .*["']node:([\w/]+)["'];?$/gm)].map(([, name]) => name))
 
 describe('a start of the service', () => {
   it('reads a few files of its own, and none of another package', async () => {
@@ -49,10 +51,13 @@ describe('a start of the service', () => {
   })
 
   it('reads nothing about Redis, workers and the other commands unless it needs them', async () => {
-    const unused = ['redis-store.js', 'open-redis.js', 'primary.js', 'help.js', 'check.js', 'explain.js', 'reset.js']
-    expect(namesOf(await loadedByService()).filter((name) => unused.includes(name))).toEqual([])
+    const unused = ['dist/stores/redis/redis-store', 'dist/stores/open/open-redis', 'server/dist/app/workers/primary']
+    const commands = ['check', 'explain', 'help', 'reset'].map((name) => `server/dist/cli/${name}`)
+    const loaded = modulesOf(await loadedByService())
+    expect(loaded).toContain('server/dist/cli/serve')
+    expect(loaded.filter((name) => [...unused, ...commands].includes(name))).toEqual([])
     const { url } = await sharedRedis()
-    expect(namesOf(await loadedByService('--redis', url))).toContain('open-redis.js')
+    expect(modulesOf(await loadedByService('--redis', url))).toEqual(expect.arrayContaining(unused.slice(0, 2)))
   })
 
   it('imports no TLS, HTTP/2, threads or child processes of Node.js: who needs them loads them', async () => {
@@ -66,15 +71,16 @@ describe('a start of the service', () => {
 
 describe('a command', () => {
   it.each([
-    ['--version', [], ['main.js']],
-    ['--help', [], ['help.js']],
-    ['check', [join(server, 'examples')], ['check.js', 'yaml.cjs']],
+    ['--version', [], 'main'],
+    ['--help', [], 'help'],
+    ['check', [join(server, 'examples')], 'check'],
   ])('%s reads what it needs, and nothing of the service', async (command, args, needed) => {
     const files = await loadedBy((env) => {
       expect(run([command, ...args], { env })).toMatchObject({ status: 0, stderr: '' })
     })
-    expect(namesOf(files)).toEqual(expect.arrayContaining(needed))
-    expect(namesOf(files).filter((name) => name === 'serve.js' || name === 'open-store.js')).toEqual([])
+    const loaded = modulesOf(files)
+    expect(loaded).toContain(`server/dist/cli/${needed}`)
+    expect(loaded.filter((name) => /cli\/serve$|stores\/open\/open-store$/.test(name))).toEqual([])
     expect(placesOf(files)).toEqual(new Set(['bin', 'dist/bundle']))
   })
 })
