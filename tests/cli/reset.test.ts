@@ -171,7 +171,11 @@ describe('sluice reset refuses', () => {
 
   it.each<[string, string[], string]>([
     ['nothing to forget', [], 'RESET_TARGET_INVALID: reset: no target is given'],
-    ['two things at once', ['--all', '--domain=d', 'a=b'], 'RESET_TARGET_INVALID: reset: key=value and --all are given together'],
+    [
+      'two things at once',
+      ['--all', '--domain=d', 'a=b'],
+      'RESET_TARGET_INVALID: reset: key=value and --all are given together',
+    ],
     ['everything', ['--all'], 'RESET_TARGET_INVALID: reset: --all without --domain'],
     ['a descriptor without rules', ['a=b'], 'RESET_TARGET_INVALID: reset: key=value without --rules'],
     ['the key of somebody else', ['--key', 'session:1'], 'RESET_TARGET_INVALID: --key: got "session:1"'],

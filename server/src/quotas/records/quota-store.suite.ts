@@ -359,7 +359,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
       await expect(store.list('customers', { limit: 1, after })).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
     }
     await expect(store.list('customers', { limit: 1, where: { 'id; DROP': 'x' } })).rejects.toThrow(
-      'FILTER_UNKNOWN: filter: got "id; DROP", not one of tier, status, timeZone;',
+      'FILTER_UNKNOWN: filter: got "id; DROP", not one of tier, status, timeZone.',
     )
   })
 
