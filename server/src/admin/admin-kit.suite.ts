@@ -5,9 +5,32 @@ import type { AddressInfo } from 'node:net'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { onTestFinished } from 'vitest'
-import type { FleetList, InForce, ProposedChange, RecordProblems, UsageRow } from '../quotas/ports.ts'
+import type { UsageRow } from '../quotas/tables/usage-store.ts'
 import { newToken } from './access/admin-tokens.ts'
+import { ACTIVITY } from './activity/fleet-activity.ts'
 import { type AdminSources, adminServer } from './admin-server.ts'
+import type { InForce, ProposedChange } from './api/change.ts'
+import { PREVIEW } from './api/change.ts'
+import type { RecordProblems } from './api/parts.ts'
+import {
+  AdminParts,
+  API_KEYS,
+  AUDIT,
+  type PartKey,
+  PROBLEMS,
+  RECORDS,
+  RULE_TABLE,
+  RULES,
+  TIER_USAGE,
+  TOKENS,
+  USAGE,
+  WEBHOOKS,
+} from './api/parts.ts'
+import { CONFIRMATIONS } from './api/waits.ts'
+import { CHANGES } from './changes/made-changes.ts'
+import { COUNTERS } from './counters/counters.ts'
+import type { FleetList } from './fleet/fleet-questions.ts'
+import { LIVE } from './live/live-frames.ts'
 import {
   AdminClock,
   ManualLive,
@@ -19,9 +42,12 @@ import {
   pageOf,
 } from './memory-ports.suite.ts'
 import { MemoryWebhooks } from './memory-webhooks.suite.ts'
+import { NODES } from './nodes/fleet-nodes.ts'
 import { type AdminApiOptions, openAdminApi } from './open-admin-api.ts'
+import { RECENT } from './refusals/recent-callers.ts'
+import { TOP } from './top/fleet-top.ts'
 
-const RULES = `
+const SHOP = `
 domain: shop
 tiers:
   enterprise: {rate_limit: {unit: minute, requests_per_unit: 5000}}
@@ -94,11 +120,41 @@ export interface KitOptions extends Partial<AdminApiOptions> {
   readonly dashboard?: AdminSources['dashboard']
 }
 
+const KEYS = {
+  quotas: RECORDS,
+  tokens: TOKENS,
+  audit: AUDIT,
+  usage: USAGE,
+  ruleTable: RULE_TABLE,
+  counters: COUNTERS,
+  preview: PREVIEW,
+  live: LIVE,
+  nodes: NODES,
+  recent: RECENT,
+  tierUsage: TIER_USAGE,
+  top: TOP,
+  activity: ACTIVITY,
+  changes: CHANGES,
+  problems: PROBLEMS,
+  fleet: CONFIRMATIONS,
+  apiKeys: API_KEYS,
+  webhooks: WEBHOOKS,
+  rules: RULES,
+} as const
+
+type Provided = { readonly [K in keyof typeof KEYS]: (typeof KEYS)[K] extends PartKey<infer T> ? T : never }
+
+function partsOf(provided: Provided): AdminParts {
+  const parts = new AdminParts()
+  for (const name of Object.keys(KEYS) as (keyof typeof KEYS)[]) parts.with<unknown>(KEYS[name], provided[name])
+  return parts
+}
+
 /** startAdmin starts an AdminKit. It ends with the test. */
 export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
   const clock = new AdminClock()
   const audit = new MemoryAudit(clock)
-  const rules = loadRules([{ file: 'shop.yaml', text: RULES }])
+  const rules = loadRules([{ file: 'shop.yaml', text: SHOP }])
   const quotas = new MemoryQuotas(clock, audit)
   const tokens = new MemoryTokens(clock, audit)
   const counters = new MemoryCounters(rules)
@@ -117,7 +173,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     made[role] = token
   }
   const { api, access } = openAdminApi({
-    ports: {
+    parts: partsOf({
       quotas,
       tokens,
       audit,
@@ -252,7 +308,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
       webhooks,
       rules: () => rules,
-    },
+    }),
     setTokens: [],
     throttleStore: new MemoryStore({ clock: { nowMs: clock.now } }),
     secret: undefined,

@@ -3,27 +3,17 @@ import { describeRule } from 'sluice/internal/core/rules/describe'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { match } from 'sluice/internal/core/rules/match'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { Actor } from '../quotas/audit/actor.ts'
+import type { AuditEntry, AuditLog } from '../quotas/audit/audit-log.ts'
+import type { ListQuery, Page } from '../quotas/database/database.ts'
 import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from '../quotas/model.ts'
-import type {
-  Actor,
-  AdminToken,
-  AuditEntry,
-  AuditLog,
-  CounterDesk,
-  CounterTarget,
-  LimitState,
-  LimitStates,
-  ListQuery,
-  LiveFigures,
-  LiveFrame,
-  LookedBlock,
-  LookedCounter,
-  Page,
-  QuotaStore,
-  RuleTable,
-  RuleVersion,
-  TokenStore,
-} from '../quotas/ports.ts'
+import type { RecordStore } from '../quotas/records/record-store.ts'
+import type { AdminToken } from '../quotas/tables/admin-token.ts'
+import type { RuleVersion } from '../quotas/tables/rule-table.ts'
+import type { CounterTarget } from './api/change.ts'
+import type { LookedBlock, LookedCounter } from './counters/counters.ts'
+import type { LimitState, LimitStates } from './limits/limit-states.ts'
+import type { LiveFrame } from './live/live-frames.ts'
 
 // What the admin API works with, in memory: each keeps what its port promises, as far as the API can tell.
 
@@ -46,7 +36,7 @@ export function pageOf<T>(
 }
 
 /** MemoryAudit notes every change, without a chain. */
-export class MemoryAudit implements AuditLog {
+export class MemoryAudit {
   readonly entries: AuditEntry[] = []
   readonly #clock: AdminClock
 
@@ -115,8 +105,8 @@ const idOf: { readonly [T in QuotaTable]: (record: QuotaRecords[T]) => string } 
 
 type AnyRecord = QuotaRecords[QuotaTable]
 
-/** MemoryQuotas keeps records in memory, as a QuotaStore promises to. */
-export class MemoryQuotas implements QuotaStore {
+/** MemoryQuotas keeps records in memory, as a RecordStore promises to. */
+export class MemoryQuotas {
   readonly #clock: AdminClock
   readonly #audit: MemoryAudit
   readonly #tables = new Map<QuotaTable, Map<string, AnyRecord>>()
@@ -170,7 +160,7 @@ export class MemoryQuotas implements QuotaStore {
       throw new SluiceError('VERSION_STALE', table, 'changed')
   }
 
-  async changeAll(changes: Parameters<QuotaStore['changeAll']>[0], by: Actor): Promise<void> {
+  async changeAll(changes: Parameters<RecordStore['changeAll']>[0], by: Actor): Promise<void> {
     for (const { table, id, record, version } of changes) {
       if (record === undefined) await this.remove(table, id, by, version)
       else await this.put(table, record as never, by, version)
@@ -205,7 +195,7 @@ function fieldOf(record: object, field: string): string | undefined {
   return ({ ...(subject as object), ...own } as Record<string, string | undefined>)[field]
 }
 
-export class MemoryTokens implements TokenStore {
+export class MemoryTokens {
   readonly #clock: AdminClock
   readonly #audit: MemoryAudit
   readonly kept = new Map<string, AdminToken>()
@@ -260,7 +250,7 @@ export class MemoryTokens implements TokenStore {
   }
 }
 
-export class MemoryRuleTable implements RuleTable {
+export class MemoryRuleTable {
   readonly #clock: AdminClock
   readonly #versions: (RuleVersion & { readonly text: string })[] = []
 
@@ -308,7 +298,7 @@ export class MemoryRuleTable implements RuleTable {
 }
 
 /** MemoryCounters look at rules, and remember what they were told to forget. */
-export class MemoryCounters implements CounterDesk {
+export class MemoryCounters {
   readonly #rules: RuleSet
   readonly resets: { readonly target: CounterTarget; readonly by: Actor }[] = []
   used = 0
@@ -366,7 +356,7 @@ export class MemoryCounters implements CounterDesk {
   }
 }
 
-export class ManualLive implements LiveFigures {
+export class ManualLive {
   readonly #frames: LiveFrame[] = []
   readonly #heard = new Set<(frame: LiveFrame) => void>()
 

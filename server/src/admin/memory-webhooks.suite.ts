@@ -1,21 +1,15 @@
-import type {
-  Actor,
-  ListQuery,
-  Page,
-  WebhookDelivery,
-  WebhookEndpoint,
-  WebhookFields,
-  WebhookStore,
-} from '../quotas/ports.ts'
+import type { Actor } from '../quotas/audit/actor.ts'
+import type { ListQuery, Page } from '../quotas/database/database.ts'
 import { checkWebhookUrl } from '../quotas/webhooks/send-webhook.ts'
 import { checkWebhookSecret } from '../quotas/webhooks/signature.ts'
 import { testEvent } from '../quotas/webhooks/webhook-event.ts'
+import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from '../quotas/webhooks/webhook-rows.ts'
 import { requireVersion } from './api/records.ts'
 import { unknownRecord } from './api/values.ts'
 import { type AdminClock, type MemoryAudit, pageOf } from './memory-ports.suite.ts'
 
 /** MemoryWebhooks keeps what its port promises, as far as the API can tell. It sends nothing. */
-export class MemoryWebhooks implements WebhookStore {
+export class MemoryWebhooks {
   readonly #clock: AdminClock
   readonly #audit: MemoryAudit
   readonly kept = new Map<string, WebhookEndpoint>()

@@ -1,25 +1,28 @@
 import { ANY } from '../records/forms.ts'
+import { ACTIVITY_OPERATIONS } from './activity/operations.ts'
 import { openApi } from './api/open-api.ts'
 import { type AnyOperation, operation } from './api/operation.ts'
-import { AUDIT_OPERATIONS } from './audit/audit.ts'
-import { BLOCK_OPERATIONS } from './blocks/blocks.ts'
-import { COUNTER_OPERATIONS } from './counters/counters.ts'
-import { CUSTOMER_OPERATIONS } from './customers/customers.ts'
-import { GRANT_OPERATIONS } from './grants/grants.ts'
-import { KEY_OPERATIONS } from './keys/keys.ts'
-import { LIVE_OPERATIONS } from './live/live.ts'
-import { OVERRIDE_OPERATIONS } from './overrides/overrides.ts'
-import { OVERVIEW_OPERATIONS } from './overview/overview.ts'
-import { QUOTA_OPERATIONS } from './quotas/quotas.ts'
-import { RECENT_OPERATIONS } from './refusals/refusals.ts'
-import { RULE_OPERATIONS } from './rules/rules.ts'
-import { SESSION_OPERATIONS } from './session/session.ts'
-import { LAYER_OPERATIONS } from './switches/layers.ts'
-import { SWITCH_OPERATIONS } from './switches/switches.ts'
-import { TIER_OPERATIONS } from './tiers/tiers.ts'
-import { TOKEN_OPERATIONS } from './tokens/tokens.ts'
-import { USAGE_OPERATIONS } from './usage/usage.ts'
-import { WEBHOOK_OPERATIONS } from './webhooks/webhooks.ts'
+import { AUDIT_OPERATIONS } from './audit/operations.ts'
+import { BLOCK_OPERATIONS } from './blocks/operations.ts'
+import { CHANGE_OPERATIONS } from './changes/operations.ts'
+import { COUNTER_OPERATIONS } from './counters/operations.ts'
+import { CUSTOMER_OPERATIONS } from './customers/operations.ts'
+import { GRANT_OPERATIONS } from './grants/operations.ts'
+import { KEY_OPERATIONS } from './keys/operations.ts'
+import { LIVE_OPERATIONS } from './live/operations.ts'
+import { OVERRIDE_OPERATIONS } from './overrides/operations.ts'
+import { QUOTA_OPERATIONS } from './quotas/operations.ts'
+import { RECENT_OPERATIONS } from './refusals/operations.ts'
+import { RULE_OPERATIONS } from './rules/operations.ts'
+import { SESSION_OPERATIONS } from './session/operations.ts'
+import { LAYER_OPERATIONS } from './switches/layer-operations.ts'
+import { SWITCH_OPERATIONS } from './switches/operations.ts'
+import { TIER_OPERATIONS } from './tiers/operations.ts'
+import { TOKEN_OPERATIONS } from './tokens/operations.ts'
+import { TOP_OPERATIONS } from './top/operations.ts'
+import { USAGE_OPERATIONS } from './usage/operations.ts'
+import { TIER_USAGE_OPERATIONS } from './usage/tier-operations.ts'
+import { WEBHOOK_OPERATIONS } from './webhooks/operations.ts'
 
 /**
  * operationsOf is the one table of what the admin API can do: requests are checked by it, OpenAPI is written from it, and
@@ -44,7 +47,11 @@ export function operationsOf(version: string): readonly AnyOperation[] {
       },
     }),
     ...SESSION_OPERATIONS,
-    ...OVERVIEW_OPERATIONS,
+    ...TOP_OPERATIONS,
+    // Before those of API keys: `/usage/by-tier` is none.
+    ...TIER_USAGE_OPERATIONS,
+    ...ACTIVITY_OPERATIONS,
+    ...CHANGE_OPERATIONS,
     ...QUOTA_OPERATIONS,
     ...CUSTOMER_OPERATIONS,
     ...KEY_OPERATIONS,

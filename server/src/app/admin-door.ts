@@ -3,14 +3,26 @@ import { hostname } from 'node:os'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { requireSafeBind } from '../admin/access/loopback.ts'
 import { adminServer } from '../admin/admin-server.ts'
+import {
+  type AdminParts,
+  API_KEYS,
+  AUDIT,
+  RECORDS,
+  RULE_TABLE,
+  RULES,
+  TOKENS,
+  USAGE,
+  WEBHOOKS,
+} from '../admin/api/parts.ts'
+import { CONFIRMATIONS } from '../admin/api/waits.ts'
 import type { HotKeysScope } from '../admin/hot-keys/hot-keys-route.ts'
 import { metricsRoute } from '../admin/metrics-route.ts'
-import { type AdminPorts, NO_PORTS, openAdminApi } from '../admin/open-admin-api.ts'
+import { openAdminApi } from '../admin/open-admin-api.ts'
 import { routeServer } from '../edge/http/routes.ts'
 import { type MergedMetrics, mergedWith } from '../observe/metrics/merge-reports.ts'
 import type { CountsReport } from '../observe/statsd/statsd-counts.ts'
+import type { FleetViews } from './admin/fleet-views.ts'
 import { nodeName } from './admin/node-name.ts'
-import type { OpenDesk } from './admin/open-desk.ts'
 import { listen, portOf, reachable } from './doors/listen.ts'
 import { orUnavailable } from './doors/port-unavailable.ts'
 import type { FollowedRules } from './follow-rules.ts'
@@ -34,7 +46,7 @@ interface Watched {
   readonly hotKeys: NodeHotKeys
   /** Its database, if it has one. */
   readonly data: NodeData | undefined
-  readonly desk: OpenDesk
+  readonly views: FleetViews
 }
 
 /** What --stats-open shows without a token. */
@@ -43,10 +55,18 @@ const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
 /** Addresses and tokens that the admin port counts at the same time. */
 const THROTTLED_KEYS = 10_000
 
-/** The parts of the admin API that are kept in the database. */
-function storePorts({ stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): Partial<AdminPorts> {
+/** withStores adds what the database keeps. */
+function withStores(parts: AdminParts, { stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): AdminParts {
   const { store, tokens, audit, rules, apiKeys } = stores
-  return { quotas: store, tokens, audit, usage: pages, webhooks, ruleTable: rules, apiKeys, fleet }
+  return parts
+    .with(RECORDS, store)
+    .with(TOKENS, tokens)
+    .with(AUDIT, audit)
+    .with(RULE_TABLE, rules)
+    .with(API_KEYS, apiKeys)
+    .with(USAGE, pages)
+    .with(WEBHOOKS, webhooks)
+    .with(CONFIRMATIONS, fleet)
 }
 
 /** Opens the admin port. It answers until the very end of the process, when operators look most. */
@@ -54,17 +74,13 @@ export async function openAdmin(
   config: Config,
   log: Log,
   rules: FollowedRules,
-  { processes, hotKeys, data, desk }: Watched,
+  { processes, hotKeys, data, views }: Watched,
 ) {
   const node = data?.quotas
-  const ports: AdminPorts = {
-    ...NO_PORTS,
-    rules: rules.current,
-    ...desk.ports,
-    ...(data && storePorts(data.quotas, data.usage)),
-  }
+  const parts = views.parts.with(RULES, rules.current)
+  if (data !== undefined) withStores(parts, data.quotas, data.usage)
   const admin = openAdminApi({
-    ports,
+    parts,
     ...(node && { idempotency: node.stores.idempotency }),
     setTokens: config.adminTokens,
     throttleStore: new MemoryStore({ maxKeys: THROTTLED_KEYS }),
@@ -138,7 +154,7 @@ function closeServer(server: Server): void {
 function nodeMetrics(
   config: Config,
   rules: FollowedRules,
-  { processes, hotKeys, data }: Omit<Watched, 'desk'>,
+  { processes, hotKeys, data }: Omit<Watched, 'views'>,
 ): MetricsOfNode {
   const { isPrimary } = processes
   const { maxRules } = config.metrics

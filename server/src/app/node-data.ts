@@ -1,7 +1,7 @@
 import { LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { PassOver } from '../quotas/book/passed-over.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
-import type { DeskParts } from './admin/open-desk.ts'
+import type { FleetViewsParts } from './admin/fleet-views.ts'
 import type { Log } from './log/log.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import type { Config } from './settings/config.ts'
@@ -29,11 +29,11 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
   return data
 }
 
-/** What the desk of a node with a database knows beside. */
-export function deskParts({
+/** viewParts are what the views of a node with a database need in addition. */
+export function viewParts({
   quotas,
   usage,
-}: NodeData): Pick<DeskParts, 'usageRows' | 'database' | 'audited' | 'audit' | 'caughtUp'> {
+}: NodeData): Pick<FleetViewsParts, 'usageRows' | 'database' | 'audited' | 'audit' | 'caughtUp'> {
   const { audit, health, db } = quotas.stores
   return {
     usageRows: { db, waiting: usage.waiting, completeUntilMs: () => quotas.fleet.completeUntilMs() },

@@ -3,7 +3,7 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { QuotaBook } from '../quotas/book/quota-book.ts'
 import type { RemoteSource } from '../sources/remote-source.ts'
-import { openDesk } from './admin/open-desk.ts'
+import { openFleetViews } from './admin/fleet-views.ts'
 import { openAdmin } from './admin-door.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
@@ -13,7 +13,7 @@ import { type FollowedRules, type FollowParts, followRules } from './follow-rule
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import { openHotKeys } from './hot-keys/node-hot-keys.ts'
 import type { Log } from './log/log.ts'
-import { closeData, deskParts, liveQuotasOf, type NodeData, openData } from './node-data.ts'
+import { closeData, liveQuotasOf, type NodeData, openData, viewParts } from './node-data.ts'
 import { OneProcess } from './one-process.ts'
 import { plural } from './plural.ts'
 import type { Processes, ProcessParts } from './processes.ts'
@@ -175,7 +175,7 @@ async function start({ config, log, origin: given, signal }: Given, undo: Undo):
   const hotKeys = openHotKeys(config, log, async () => processes.ask('hotKeys'))
   undo.push(() => hotKeys.close())
   let adminAddress: string | undefined
-  const desk = openDesk({
+  const views = openFleetViews({
     config,
     rules: rules.current,
     book: () => quotas?.current(),
@@ -186,10 +186,10 @@ async function start({ config, log, origin: given, signal }: Given, undo: Undo):
     hotKeys: () => hotKeys.ask('fleet'),
     fileChanges: rules.fileChanges,
     adminAddress: () => adminAddress,
-    ...(data && deskParts(data)),
+    ...(data && viewParts(data)),
   })
-  undo.push(() => desk.close())
-  const admin = await openAdmin(config, log, rules, { processes, hotKeys, data, desk })
+  undo.push(() => views.close())
+  const admin = await openAdmin(config, log, rules, { processes, hotKeys, data, views })
   undo.push(admin.close)
   adminAddress = admin.knownAs
   await processes.start()
@@ -206,7 +206,7 @@ async function start({ config, log, origin: given, signal }: Given, undo: Undo):
       await processes.stop(async () => admin.flush())
       await outlet?.close()
       await hotKeys.close()
-      await desk.close()
+      await views.close()
       admin.close()
       await closeData(data)
     },

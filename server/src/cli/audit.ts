@@ -1,10 +1,10 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { plural } from '../app/plural.ts'
-import type { QuotaDesk, ShownEntry } from '../app/quotas/quota-desk.ts'
+import type { AdminStore, ShownEntry } from '../app/quotas/admin-store.ts'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
-import { FLAGS_OF_DESK, withDesk } from './quotas/open-desk.ts'
+import { FLAGS_OF_STORE, withStore } from './quotas/open-store.ts'
 
-const FLAGS = [...FLAGS_OF_DESK, { flag: 'customer', value: 'ID' }, { flag: 'limit', value: 'N' }] as const
+const FLAGS = [...FLAGS_OF_STORE, { flag: 'customer', value: 'ID' }, { flag: 'limit', value: 'N' }] as const
 
 const DEFAULT_LIMIT = 20
 const PAGE = 500
@@ -18,14 +18,14 @@ export async function audit(args: readonly string[]): Promise<void> {
   if (!['verify', 'list', 'export'].includes(what) || more.length > 0) {
     throw new SluiceError('SUBCOMMAND_INVALID', 'audit', got(flags.rest.join(' ')))
   }
-  await withDesk(flags, async (desk) => {
-    if (what === 'verify') await verify(desk)
-    else await print(desk, flags, what === 'list' ? lineOf : jsonOf, limitOf(flags, what))
+  await withStore(flags, async (store) => {
+    if (what === 'verify') await verify(store)
+    else await print(store, flags, what === 'list' ? lineOf : jsonOf, limitOf(flags, what))
   })
 }
 
-async function verify(desk: QuotaDesk): Promise<void> {
-  const { entries, problems, anchors, unread } = await desk.verifyAudit()
+async function verify(store: AdminStore): Promise<void> {
+  const { entries, problems, anchors, unread } = await store.verifyAudit()
   for (const { anchor, reason } of unread) {
     process.stderr.write(`warning: the log was not compared with ${anchor}: ${reason}\n`)
   }
@@ -41,7 +41,7 @@ async function verify(desk: QuotaDesk): Promise<void> {
 }
 
 async function print(
-  desk: QuotaDesk,
+  store: AdminStore,
   flags: Flags,
   format: (entry: ShownEntry) => string,
   limit: number,
@@ -49,7 +49,7 @@ async function print(
   let left = limit
   let after: string | undefined
   do {
-    const page = await desk.audit({ customerId: flags.last('customer'), after, limit: Math.min(PAGE, left) })
+    const page = await store.audit({ customerId: flags.last('customer'), after, limit: Math.min(PAGE, left) })
     process.stdout.write(page.items.map((entry) => `${format(entry)}\n`).join(''))
     left -= page.items.length
     after = page.next

@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { got, SluiceError } from 'sluice/internal/core/errors'
-import type { QuotaDesk, ShownToken } from '../app/quotas/quota-desk.ts'
+import type { AdminStore, ShownToken } from '../app/quotas/admin-store.ts'
 import { firstTokenFileOf } from '../app/settings/database-settings.ts'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
 import { SettingSources } from '../app/settings/setting-sources.ts'
 import { choiceOf, durationOf } from '../app/settings/setting-values.ts'
-import { FLAGS_OF_DESK, withDesk } from './quotas/open-desk.ts'
+import { FLAGS_OF_STORE, withStore } from './quotas/open-store.ts'
 
 const FLAGS = [
-  ...FLAGS_OF_DESK,
+  ...FLAGS_OF_STORE,
   { flag: 'name', value: 'TEXT' },
   { flag: 'role', value: 'ROLE' },
   { flag: 'expires-in', value: 'DURATION' },
@@ -25,10 +25,10 @@ export async function token(args: readonly string[]): Promise<void> {
     throw new SluiceError('SUBCOMMAND_INVALID', 'token', got(flags.rest.join(' ')))
   }
   if (what === 'first') return printFirst(flags)
-  await withDesk(flags, async (desk) => {
-    if (what === 'create') await create(desk, flags)
-    else if (what === 'list') process.stdout.write(table(await desk.listTokens()))
-    else await revoke(desk, id)
+  await withStore(flags, async (store) => {
+    if (what === 'create') await create(store, flags)
+    else if (what === 'list') process.stdout.write(table(await store.listTokens()))
+    else await revoke(store, id)
   })
 }
 
@@ -44,20 +44,20 @@ async function printFirst(flags: Flags): Promise<void> {
   )
 }
 
-async function create(desk: QuotaDesk, flags: Flags): Promise<void> {
+async function create(store: AdminStore, flags: Flags): Promise<void> {
   const role = choiceOf({ values: [flags.last('role') ?? 'viewer'], where: '--role', source: 'flag' }, ROLES)
   const lasts = flags.last('expires-in')
   const expiresInMs = lasts && durationOf({ values: [lasts], where: '--expires-in', source: 'flag' })
   const name = flags.last('name') ?? `made by ${process.env.USER || 'sluice'}`
   const expiresAtMs = typeof expiresInMs === 'number' ? Date.now() + expiresInMs : undefined
-  const made = await desk.createToken({ name, role, expiresAtMs })
+  const made = await store.createToken({ name, role, expiresAtMs })
   // Alone on standard output, so that a script can take it.
   process.stderr.write(`token ${made.id}, for a ${made.role}; it is shown this once:\n`)
   process.stdout.write(`${made.token}\n`)
 }
 
-async function revoke(desk: QuotaDesk, id: string): Promise<void> {
-  const revoked = await desk.revokeToken(id)
+async function revoke(store: AdminStore, id: string): Promise<void> {
+  const revoked = await store.revokeToken(id)
   if (revoked === undefined) throw new SluiceError('RECORD_UNKNOWN', 'tokens', got(id))
   process.stdout.write(`revoked ${revoked.id} (${revoked.name})\n`)
 }

@@ -1,6 +1,10 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { AdminToken, Role, TokenStore } from '../../quotas/ports.ts'
+import type { AdminToken, Role } from '../../quotas/tables/admin-token.ts'
+import type { TokenStore } from '../../quotas/tables/token-store.ts'
 import type { Identity } from './roles.ts'
+
+/** Tokens are those of the database, as far as requests are admitted by them. */
+export type Tokens = Pick<TokenStore, 'get' | 'find' | 'used' | 'hasAny'>
 
 /** A SetToken is one that the operator set, beside those in the database. */
 export interface SetToken {
@@ -51,12 +55,12 @@ export function newToken({ name, role, expiresAtMs }: NewTokenOptions, nowMs: nu
  */
 export class AdminTokens {
   readonly #set: readonly { readonly identity: Identity; readonly digest: Buffer }[]
-  readonly #store: TokenStore | undefined
+  readonly #store: Tokens | undefined
   readonly #nowMs: () => number
   /** The digests of tokens that were good when they were last shown. */
   readonly #good = new Set<string>()
 
-  constructor(set: readonly SetToken[], store: TokenStore | undefined, nowMs: () => number) {
+  constructor(set: readonly SetToken[], store: Tokens | undefined, nowMs: () => number) {
     this.#set = set.map(({ role, token }, i) => ({
       identity: { id: `set-${i + 1}`, name: `SLUICE_ADMIN_TOKEN ${i + 1}`, role, via: 'token' },
       digest: digestOf(token),

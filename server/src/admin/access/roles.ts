@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Role } from '../../quotas/ports.ts'
+import type { Role } from '../../quotas/tables/admin-token.ts'
 
 export const ROLES = ['viewer', 'operator', 'admin'] as const satisfies readonly Role[]
 

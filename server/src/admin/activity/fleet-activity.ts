@@ -1,4 +1,5 @@
 import type { Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { LiveRuleCounts } from '../../observe/live/live-report.ts'
 import {
   type ActivityReport,
   type ActivityRow,
@@ -8,9 +9,21 @@ import {
 import { rulesOf } from '../../observe/metrics/rules-of.ts'
 import type { AskProcesses } from '../../observe/reports/reports.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { ActivityCounts, FleetScope, RuleActivities } from '../../quotas/ports.ts'
-import { type FleetQuestions, MAX_ANSWER } from '../fleet/fleet-questions.ts'
-import { isText, isWhole } from '../fleet/read-callers.ts'
+import { partKey } from '../api/parts.ts'
+import { type FleetList, type FleetQuestions, type FleetScope, MAX_ANSWER } from '../fleet/fleet-questions.ts'
+import { isText, isWhole } from '../fleet/read-values.ts'
+
+export type ActivityCounts = Pick<LiveRuleCounts, 'allowed' | 'refused' | 'shadowRefused'>
+
+/** A RuleActivity is what one rule did lately. */
+export interface RuleActivity {
+  readonly domain: string
+  readonly id: string
+  /** It only reports now, by itself or by a switch. */
+  readonly isShadow: boolean
+  readonly lastMinute: ActivityCounts
+  readonly lastHour: ActivityCounts
+}
 
 export interface FleetActivityParts {
   readonly ask: AskProcesses
@@ -22,7 +35,7 @@ export interface FleetActivityParts {
 }
 
 /** FleetActivity gathers what rules did lately, on this node and on others. */
-export class FleetActivity implements RuleActivities {
+export class FleetActivity {
   readonly #parts: FleetActivityParts
   /** By set of rules: they change rarely. */
   readonly #byName = new WeakMap<RuleSet, ReadonlyMap<string, Rule>>()
@@ -33,7 +46,7 @@ export class FleetActivity implements RuleActivities {
     this.#parts = parts
   }
 
-  async list(scope: FleetScope) {
+  async list(scope: FleetScope): Promise<FleetList<RuleActivity> & { readonly rulesLeftOut: number }> {
     const own = this.own()
     const others = scope === 'node' ? NOBODY : await this.#parts.questions.ask('activity', [], readActivity)
     const { rules, left } = mergeActivity([await own, ...others.answers.values()])
@@ -107,3 +120,5 @@ function isRow(value: unknown): value is ActivityRow {
   if (!Array.isArray(value) || value.length !== 4 || !isText(value[0]) || !isText(value[1])) return false
   return [value[2], value[3]].every((sums) => Array.isArray(sums) && sums.length === 3 && sums.every(isWhole))
 }
+
+export const ACTIVITY = partKey<Pick<FleetActivity, 'list'>>('activity')

@@ -5,19 +5,22 @@ import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
 import { type Bodies, ClientLeft } from '../../edge/http/body.ts'
 import { requireJson, requireOwnSite } from '../../edge/http/web-pages.ts'
 import { writeError, writeJson } from '../../edge/http/write.ts'
-import type { Actor, IdempotencyStore } from '../../quotas/ports.ts'
+import type { Actor } from '../../quotas/audit/actor.ts'
+import type { IdempotencyStore } from '../../quotas/tables/idempotency-keys.ts'
 import { type Identity, requireRole } from '../access/roles.ts'
 import { Throttled } from '../access/throttle.ts'
+import { PREVIEW } from './change.ts'
 import type { Cursors } from './cursors.ts'
-import type { AdminDesk } from './desk.ts'
 import { etagOf, versionOf } from './etag.ts'
 import { answeredOnce, idempotencyKeyOf, type WrittenAnswer } from './idempotency.ts'
 import { type AnyOperation, type Call, type Change, HANDLED, type QueryParam, type Reply } from './operation.ts'
+import type { AdminParts } from './parts.ts'
+import { ACCESS } from './parts.ts'
 import { type Match, MethodInvalid, PathTable } from './paths.ts'
 import { previewReply } from './previews.ts'
 import { readJson, readParams, readQuery } from './read-input.ts'
 import { invalid } from './values.ts'
-import { IN_FORCE, inForceField, waitMsOf } from './waits.ts'
+import { CONFIRMATIONS, IN_FORCE, inForceField, waitMsOf } from './waits.ts'
 
 export const API_PREFIX = '/admin/v1'
 
@@ -47,7 +50,7 @@ export function queryOf({ query = {}, isPaged, kind }: AnyOperation): Readonly<R
 }
 
 export interface AdminApiParts {
-  readonly desk: AdminDesk
+  readonly parts: AdminParts
   readonly cursors: Cursors
   readonly idempotency: IdempotencyStore
   readonly bodies: Bodies
@@ -90,7 +93,7 @@ export class AdminApi {
     }
     const plan = (): Promise<Change> => operation.plan(call as never)
     if (isDryRun) {
-      const reply = await previewReply(this.#parts.desk.preview, await plan())
+      const reply = await previewReply(this.#parts.parts.find(PREVIEW), await plan())
       return send(response, { ...written(operation, reply), status: 200 })
     }
     const commit = async (): Promise<WrittenAnswer> => written(operation, await (await plan()).commit())
@@ -106,7 +109,7 @@ export class AdminApi {
 
   /** #inForce waits for other nodes. The change is made by then, whatever becomes of that. */
   async #inForce({ isUnconfirmed }: AnyOperation, waitMs: number): Promise<string> {
-    return inForceField(isUnconfirmed ? undefined : await this.#parts.desk.fleet?.wait(waitMs))
+    return inForceField(isUnconfirmed ? undefined : await this.#parts.parts.find(CONFIRMATIONS)?.wait(waitMs))
   }
 
   async #admit(request: IncomingMessage, { role }: AnyOperation): Promise<Identity> {
@@ -114,14 +117,14 @@ export class AdminApi {
       requireOwnSite(request)
       return { id: 'anyone', name: 'anyone', role: 'viewer', via: 'loopback' }
     }
-    const identity = await this.#parts.desk.access.identify(request)
+    const identity = await this.#parts.parts.get(ACCESS).identify(request)
     requireRole(identity, role)
     return identity
   }
 
   async #callOf(request: IncomingMessage, response: ServerResponse, match: Match, identity: Identity) {
     const { operation, params } = match
-    const { desk, bodies } = this.#parts
+    const { parts, bodies } = this.#parts
     const query = readQuery(request.url ?? '', queryOf(operation))
     const checked = readParams(params, operation.params ?? {})
     const version = versionOf(
@@ -136,7 +139,7 @@ export class AdminApi {
       body = readJson(bodyText, operation.body)
     }
     const call: Call = {
-      desk,
+      parts,
       identity,
       by: actorOf(request, identity, body),
       params: checked as Call['params'],

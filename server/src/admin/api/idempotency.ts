@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { IdempotencyStore, KeptAnswer } from '../../quotas/ports.ts'
+import type { IdempotencyStore, KeptAnswer } from '../../quotas/tables/idempotency-keys.ts'
 
 /** A WrittenAnswer is an answer as it was sent. */
 export interface WrittenAnswer {

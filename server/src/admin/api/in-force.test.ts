@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { LimitEffect, RuleInForce } from '../../quotas/ports.ts'
 import { type AdminKit, startAdmin } from '../admin-kit.suite.ts'
+import type { LimitEffect, RuleInForce } from './change.ts'
 
 const per = (requestsPerUnit: number, unit: string) => ({
   ...{ requestsPerUnit, unit, windowMs: 60_000, burst: undefined },

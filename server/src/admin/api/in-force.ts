@@ -1,6 +1,6 @@
 import type { Field } from 'sluice/internal/core/schema/schema'
-import { type InForce, LIMIT_EFFECTS, type PlainLimit, type RuleInForce } from '../../quotas/ports.ts'
 import { list, NUMBER, named, needed, orNull as nullable, object, WHOLE, WORDS } from '../../records/forms.ts'
+import { type InForce, LIMIT_EFFECTS, type PlainLimit, PREVIEW, type RuleInForce } from './change.ts'
 import type { Call, Change } from './operation.ts'
 import { orNull } from './values.ts'
 
@@ -83,12 +83,12 @@ export const NOWHERE: InForce = { rules: [], warnings: [] }
  * is not to be made without more being said.
  */
 export async function statingInForce(
-  call: Pick<Call, 'desk' | 'by'>,
+  call: Pick<Call, 'parts' | 'by'>,
   planned: Change | Promise<Change>,
   check: (inForce: InForce) => void = () => {},
 ): Promise<Change> {
   const change = await planned
-  const inForce = (await call.desk.preview?.inForce(change.changes)) ?? NOWHERE
+  const inForce = (await call.parts.find(PREVIEW)?.inForce(change.changes)) ?? NOWHERE
   check(inForce)
   return {
     ...change,

@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { IdempotencyStore, KeptAnswer } from '../../quotas/ports.ts'
+import type { IdempotencyStore, KeptAnswer } from '../../quotas/tables/idempotency-keys.ts'
 
 const LASTS_MS = 24 * 3_600_000
 const MOST = 10_000

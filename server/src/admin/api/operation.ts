@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode } from 'sluice/internal/core/errors'
 import type { ChoiceSchema, NumberSchema, Schema, TextSchema, Value } from 'sluice/internal/core/schema/schema'
-import type { Actor, InForce, ProposedChange, Role } from '../../quotas/ports.ts'
+import type { Actor } from '../../quotas/audit/actor.ts'
+import type { Role } from '../../quotas/tables/admin-token.ts'
 import type { Identity } from '../access/roles.ts'
-import type { AdminDesk } from './desk.ts'
+import type { InForce, ProposedChange } from './change.ts'
+import type { AdminParts } from './parts.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -40,7 +42,7 @@ type ValuesOf<P> = {
 
 /** A Call is a request that has the form of its operation, and whose sender may make it. */
 export interface Call<P = unknown, Q = unknown, B = unknown> {
-  readonly desk: AdminDesk
+  readonly parts: AdminParts
   readonly identity: Identity
   readonly by: Actor
   readonly params: { readonly [K in keyof P]: P[K] extends { readonly schema: infer S } ? Value<S> : never }

@@ -1,4 +1,3 @@
-import type { Preview, PreviewOutcome, ProposedChange, TrafficPeriod } from '../../quotas/ports.ts'
 import {
   ANY,
   list,
@@ -12,6 +11,7 @@ import {
   YES_OR_NO,
 } from '../../records/forms.ts'
 import { tableOf } from '../../records/tables.ts'
+import type { Preview, PreviewOutcome, ProposedChange, TrafficPeriod } from './change.ts'
 import { IN_FORCE_FIELDS, inForceJson, NOWHERE } from './in-force.ts'
 import type { Change, Reply } from './operation.ts'
 import { orNull, timeText } from './values.ts'

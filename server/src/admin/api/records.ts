@@ -1,45 +1,43 @@
 import { SluiceError } from 'sluice/internal/core/errors'
+import type { Actor } from '../../quotas/audit/actor.ts'
+import type { Page } from '../../quotas/database/database.ts'
 import type { Override, QuotaRecords, QuotaTable, StoredTier } from '../../quotas/model.ts'
-import type { Actor, Page, ProposedChange, QuotaStore } from '../../quotas/ports.ts'
 import { tableOf } from '../../records/tables.ts'
-import { type AdminDesk, part } from './desk.ts'
+import type { ProposedChange } from './change.ts'
 import type { Call, Change, Reply } from './operation.ts'
+import { type AdminParts, PROBLEMS, RECORDS } from './parts.ts'
 import { unknownRecord } from './values.ts'
 
 export const DEFAULT_PAGE_SIZE = 50
 
-/** quotasOf is the store of records. */
-export function quotasOf({ desk }: { readonly desk: AdminDesk }): QuotaStore {
-  return part(desk, 'quotas')
-}
-
 /** load returns a record, or throws that there is none. */
 export async function load<T extends QuotaTable>(
-  call: { readonly desk: AdminDesk },
+  call: { readonly parts: AdminParts },
   table: T,
   id: string,
 ): Promise<QuotaRecords[T]> {
-  const found = await quotasOf(call).get(table, id)
+  const found = await call.parts.get(RECORDS).get(table, id)
   if (found === undefined) throw unknownRecord(table, id)
   return found
 }
 
 /** answered is a record as it is answered, with what is wrong with it. */
-export function answered<T extends QuotaTable>({ desk }: HasDesk, table: T, record: QuotaRecords[T]): unknown {
-  return tableOf(table).toJson(record, { problem: problemOf(desk, table, record) })
+export function answered<T extends QuotaTable>({ parts }: HasParts, table: T, record: QuotaRecords[T]): unknown {
+  return tableOf(table).toJson(record, { problem: problemOf(parts, table, record) })
 }
 
-function problemOf({ problems }: AdminDesk, table: QuotaTable, record: QuotaRecords[QuotaTable]): string | undefined {
+function problemOf(parts: AdminParts, table: QuotaTable, record: QuotaRecords[QuotaTable]): string | undefined {
+  const problems = parts.find(PROBLEMS)
   if (table === 'tiers') return problems?.ofTier(record as StoredTier)
   return table === 'overrides' ? problems?.ofOverride(record as Override) : undefined
 }
 
-export interface HasDesk {
-  readonly desk: AdminDesk
+export interface HasParts {
+  readonly parts: AdminParts
 }
 
 /** recordReply answers with a record. */
-export function recordReply<T extends QuotaTable>(call: HasDesk, table: T, record: QuotaRecords[T]): Reply {
+export function recordReply<T extends QuotaTable>(call: HasParts, table: T, record: QuotaRecords[T]): Reply {
   return { body: answered(call, table, record), version: record.version }
 }
 
@@ -50,12 +48,12 @@ interface Target<T extends QuotaTable> {
 
 /** creation plans a new record. Where the id is taken, it throws RECORD_EXISTS: at once, or when somebody else was faster. */
 export async function creation<T extends QuotaTable>(
-  call: { readonly desk: AdminDesk; readonly by: Actor },
+  call: { readonly parts: AdminParts; readonly by: Actor },
   { table, id }: Target<T>,
   record: QuotaRecords[T],
   reply: (made: QuotaRecords[T]) => Reply = (made) => recordReply(call, table, made),
 ): Promise<Change> {
-  const quotas = quotasOf(call)
+  const quotas = call.parts.get(RECORDS)
   if ((await quotas.get(table, id)) !== undefined) throw taken(table, id)
   return {
     changes: [proposed(table, id, undefined, record)],
@@ -71,7 +69,7 @@ export async function creation<T extends QuotaTable>(
 
 /** replacement plans a change of a record that is there. The version that the caller has seen is asked for twice: now, and by the store. */
 export async function replacement<T extends QuotaTable>(
-  call: Pick<Call, 'desk' | 'by' | 'version'>,
+  call: Pick<Call, 'parts' | 'by' | 'version'>,
   { table, id }: Target<T>,
   change: (before: QuotaRecords[T]) => QuotaRecords[T],
 ): Promise<Change> {
@@ -80,13 +78,14 @@ export async function replacement<T extends QuotaTable>(
   const after = change(before)
   return {
     changes: [proposed(table, id, before, after)],
-    commit: async (by = call.by) => recordReply(call, table, await quotasOf(call).put(table, after, by, call.version)),
+    commit: async (by = call.by) =>
+      recordReply(call, table, await call.parts.get(RECORDS).put(table, after, by, call.version)),
   }
 }
 
 /** removal plans to remove a record. */
 export async function removal<T extends QuotaTable>(
-  call: Pick<Call, 'desk' | 'by' | 'version'>,
+  call: Pick<Call, 'parts' | 'by' | 'version'>,
   { table, id }: Target<T>,
   found?: QuotaRecords[T],
 ): Promise<Change> {
@@ -95,7 +94,7 @@ export async function removal<T extends QuotaTable>(
   return {
     changes: [proposed(table, id, before, undefined)],
     commit: async (by = call.by) => {
-      await quotasOf(call).remove(table, id, by, call.version)
+      await call.parts.get(RECORDS).remove(table, id, by, call.version)
       return {}
     },
   }
@@ -127,14 +126,14 @@ export function pageReply<T>(
 
 /** listRecords answers with a page of a table. */
 export async function listRecords<T extends QuotaTable>(
-  call: Pick<Call, 'desk' | 'cursor' | 'query'>,
+  call: Pick<Call, 'parts' | 'cursor' | 'query'>,
   table: T,
   where: Readonly<Record<string, string | undefined>>,
   search?: string,
 ): Promise<Reply> {
   const { page_size = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
   const given = Object.entries(where).filter((each): each is [string, string] => each[1] !== undefined)
-  const page = await quotasOf(call).list(table, {
+  const page = await call.parts.get(RECORDS).list(table, {
     where: Object.fromEntries(given),
     search,
     after: call.cursor.after,

@@ -1,5 +1,26 @@
 import type { IncomingMessage } from 'node:http'
-import type { Confirmation } from '../../quotas/ports.ts'
+import { partKey } from './parts.ts'
+
+export const CONFIRMATIONS = partKey<FleetConfirmations>('fleet')
+
+/** A Confirmation is which nodes decide by what is in the database, with all of their processes. */
+export interface Confirmation {
+  /** How many were heard lately, this one among them. */
+  readonly nodes: number
+  readonly confirmed: number
+  /** The names of those that have not confirmed. */
+  readonly waitingFor: readonly string[]
+  /** The names of those that are silent and did not say that they end: they are not waited for. */
+  readonly away: readonly string[]
+}
+
+/** FleetConfirmations says what all nodes on the database have done. */
+export interface FleetConfirmations {
+  /** Resolves when every node decides by what is in the database now, or when time is over. Undefined: the database is away. */
+  wait(withinMs: number): Promise<Confirmation | undefined>
+  /** Everything that was counted before, by nodes that were heard lately, is written. */
+  completeUntilMs(): Promise<number>
+}
 
 /** How long a change waits for nodes, and at most. */
 const WAIT_MS = 5_000

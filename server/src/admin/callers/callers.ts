@@ -2,7 +2,7 @@ import type { Account } from 'sluice/internal/core/rules/match'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
-import type { CounterTarget } from '../../quotas/ports.ts'
+import type { CounterTarget } from '../api/change.ts'
 
 /** A Caller is an entry that tells who is calling, and what is known of them. */
 export interface Caller {

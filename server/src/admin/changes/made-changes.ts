@@ -1,4 +1,15 @@
-import type { AuditEntry, AuditLog, ChangeList, MadeChange } from '../../quotas/ports.ts'
+import type { AuditEntry, AuditLog } from '../../quotas/audit/audit-log.ts'
+import { type Offered, partKey } from '../api/parts.ts'
+
+/** A MadeChange is a change of what is decided, for people. */
+export interface MadeChange {
+  readonly atMs: number
+  /** The kind of what was changed, as the audit log has it, or `rule_files`. */
+  readonly kind: string
+  readonly text: string
+  /** The name of who made it. */
+  readonly actor: string
+}
 
 /** What changes of a record are told: those that decide about requests. */
 const KINDS = ['rules', 'tiers', 'switches', 'overrides', 'blocks'] as const
@@ -12,13 +23,13 @@ export interface FileChange {
 
 export interface MadeChangesParts {
   /** Undefined: there is no database. */
-  readonly audit: AuditLog | undefined
+  readonly audit: Pick<AuditLog, 'list'> | undefined
   /** files are the changes of rule files that this node has seen, the newest first. */
   readonly files: () => readonly FileChange[]
 }
 
 /** MadeChanges tells of changes that the audit log knows, and of those of rule files, which it does not. */
-export class MadeChanges implements ChangeList {
+export class MadeChanges {
   readonly #parts: MadeChangesParts
 
   constructor(parts: MadeChangesParts) {
@@ -85,3 +96,5 @@ function ownerOf(subject: Fields | undefined, customerId: string | undefined): s
 function fieldsOf(value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null ? (value as Fields) : undefined
 }
+
+export const CHANGES = partKey<Offered<MadeChanges>>('changes')

@@ -1,302 +1,345 @@
-import { durationText } from 'sluice/internal/core/duration-text'
-import { SluiceError } from 'sluice/internal/core/errors'
-import { explain as explainMatch } from 'sluice/internal/core/rules/explain'
-import type { CounterTarget, LookedBlock, LookedCounter } from '../../quotas/ports.ts'
+import type { Verdict } from 'sluice/internal/core/decision'
+import type { Limit } from 'sluice/internal/core/limit'
+import type { Entry } from 'sluice/internal/core/request'
+import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
+import { describeRule } from 'sluice/internal/core/rules/describe'
+import { explain } from 'sluice/internal/core/rules/explain'
+import { type Account, stepInto, tierOf } from 'sluice/internal/core/rules/match'
+import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { shownKey } from '../../observe/shown-entries.ts'
+import type { Actor } from '../../quotas/audit/actor.ts'
+import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
+import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import { type CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
+import type { CounterTarget } from '../api/change.ts'
+import { partKey } from '../api/parts.ts'
+import type { MetCounter } from '../callers/caller-ways.ts'
 import {
-  API_KEY,
-  DESCRIPTORS,
-  ID,
-  list,
-  NUMBER,
-  named,
-  needed,
-  orNull as nullable,
-  object,
-  optional,
-  REASON,
-  text,
-  WHOLE,
-  WORDS,
-  YES_OR_NO,
-} from '../../records/forms.ts'
-import { part } from '../api/desk.ts'
-import { type Call, operation } from '../api/operation.ts'
-import { load, quotasOf } from '../api/records.ts'
-import { invalid } from '../api/values.ts'
-import { findKey } from '../keys/keys.ts'
-import { LIMIT_STATES, limitsJson, SOURCE } from '../limits/limit-states.ts'
+  type Caller,
+  type CallerTarget,
+  callersOf,
+  customerOf,
+  MAX_SHOWN_KEYS,
+  type SeenKeys,
+} from '../callers/callers.ts'
+import { pathText } from '../callers/entry-paths.ts'
+import {
+  type FoundGrant,
+  type FoundLimit,
+  grantsOf,
+  limitsOfCaller,
+  limitsOfCallers,
+  sourceOf,
+} from '../limits/caller-limits.ts'
+import type { LimitSource, LimitState, LimitStates } from '../limits/limit-states.ts'
+import type { Counter, CounterStore } from './counter-store.ts'
+import { windowOf } from './window.ts'
 
-const ASKED = { domain: needed(text(256)), descriptors: needed(DESCRIPTORS) } as const
-
-const COUNTER = named(
-  'Counter',
-  object({
-    descriptor: needed(WHOLE, 'the position of the descriptor in the request'),
-    rule_id: needed(WORDS),
-    rule_name: needed(WORDS),
-    described: needed(WORDS),
-    is_unlimited: needed(YES_OR_NO),
-    is_shadow: needed(YES_OR_NO),
-    switched_to: nullable({ kind: 'choice', of: ['off', 'shadow', 'enforce'] }),
-    source: needed(SOURCE),
-    key: needed(WORDS, 'the key of the counter; secrets are hashed'),
-    limit: needed(WHOLE),
-    used: needed(WHOLE),
-    remaining: needed(WHOLE),
-    reset_after_ms: needed(NUMBER),
-    retry_after_ms: needed(NUMBER),
-    would_refuse: needed(YES_OR_NO),
-    grants: needed(
-      list(object({ id: needed(WORDS), remaining: needed(WHOLE) })),
-      'where it is full: extra budget of the caller, in the order of its use',
-    ),
-    what_would_admit: needed(WORDS),
-  }),
-)
-
-interface Asked {
-  readonly domain: string
-  readonly descriptors: readonly { readonly entries: readonly { readonly key: string; readonly value: string }[] }[]
+/** A LookedCounter is one rule that applies to a descriptor, and its counter as it is. Nothing was charged. */
+export interface LookedCounter {
+  /** The position of the descriptor. */
+  readonly descriptor: number
+  readonly ruleId: string
+  readonly ruleName: string
+  /** The limit in words, as `sluice check` has it. */
+  readonly described: string
+  readonly isUnlimited: boolean
+  readonly isShadow: boolean
+  readonly switchedTo: 'off' | 'shadow' | 'enforce' | undefined
+  readonly source: LimitSource
+  /** As it may be shown: secrets are hashed. */
+  readonly key: string
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly resetAfterMs: number
+  /** 0: a request of cost 1 would be admitted now. */
+  readonly retryAfterMs: number
+  /** No wait would help: the limit is smaller than the cost. */
+  readonly isImpossible: boolean
+  /** Of a counter that refuses: extra budget of the caller, in the order of its use. */
+  readonly grants?: readonly LookedGrant[]
 }
 
-function targetOf({ domain, descriptors }: Asked): CounterTarget & { kind: 'descriptors' } {
-  return { kind: 'descriptors', domain, descriptors: descriptors.map(({ entries }) => entries) }
+export interface LookedGrant {
+  readonly id: string
+  readonly remaining: number
 }
 
-/** wouldRefuse says whether a counter keeps a request of cost 1 out. */
-function wouldRefuse(counter: LookedCounter): boolean {
-  const { isUnlimited, isShadow, switchedTo, retryAfterMs, isImpossible } = counter
-  const reportsOnly = switchedTo === undefined ? isShadow : switchedTo !== 'enforce'
-  return !isUnlimited && !reportsOnly && (isImpossible || retryAfterMs > 0) && grantOf(counter) === undefined
+/** A LookedBlock is why a request is refused before any rule is asked. */
+export interface LookedBlock {
+  readonly id: string
+  readonly reason: string | undefined
+  readonly status: number
+  /** Undefined: without end. */
+  readonly endsInMs: number | undefined
 }
 
-/** grantOf is the grant that a request of cost 1 would be charged on, where the counter has nothing left. */
-function grantOf({ grants = [] }: LookedCounter) {
-  return grants.find(({ remaining }) => remaining > 0)
+export type DescriptorTarget = CounterTarget & { readonly kind: 'descriptors' }
+
+export interface CountersParts {
+  readonly rules: () => RuleSet
+  readonly book: () => QuotaBook | undefined
+  readonly entries: CallerEntries
+  readonly store: CounterStore
+  readonly seen: SeenKeys
+  /** Counters of a caller that nodes remember, whatever rules name. */
+  readonly met: (target: CallerTarget) => Promise<readonly MetCounter[]>
+  /** Counters that refused a caller lately, which no rule names by its value. */
+  readonly refusedCounters: (target: CallerTarget) => Promise<readonly Counter[]>
+  /** audited notes a reset. It rejects when that cannot be done: then nothing is reset. */
+  readonly audited: (action: string, target: { readonly kind: string; readonly id: string }, by: Actor) => Promise<void>
+  readonly nowMs?: () => number
 }
 
-/** admitting says in words what would let a request of cost 1 pass. */
-export function admitting(counter: LookedCounter): string {
-  const { isUnlimited, isShadow, switchedTo, retryAfterMs, isImpossible, remaining, limit } = counter
-  if (isUnlimited) return 'It is admitted: there is no limit.'
-  if (switchedTo === 'off') return 'It is admitted: the rule is switched off.'
-  const isFull = isImpossible || retryAfterMs > 0
-  if (!isFull) return `It is admitted: ${remaining} of ${limit} are left.`
-  if (switchedTo === 'shadow' || (isShadow && switchedTo !== 'enforce')) {
-    return 'It is admitted: the rule is in shadow mode. Enforced, it would refuse.'
+/** Counters looks at counters through rules and the book, as decisions do, and forgets them. */
+export class Counters {
+  readonly #parts: CountersParts
+  readonly #nowMs: () => number
+
+  constructor(parts: CountersParts) {
+    this.#parts = parts
+    this.#nowMs = parts.nowMs ?? Date.now
   }
-  const grant = grantOf(counter)
-  if (grant !== undefined)
-    return `It is admitted: the limit is used up, and grant ${grant.id} has ${grant.remaining} left.`
-  if (isImpossible) return `Waiting does not help: the limit is ${limit}. Raise the limit, or switch the rule off.`
-  return `Wait ${formatWait(retryAfterMs)}, raise the limit above ${limit}, grant extra budget, or reset the counter.`
-}
 
-/** formatWait writes how long to wait, and rounds up: a caller that waits so long has waited long enough. */
-const formatWait = (ms: number): string => durationText(ms, Math.ceil)
-
-function counterJson(counter: LookedCounter) {
-  return {
-    descriptor: counter.descriptor,
-    rule_id: counter.ruleId,
-    rule_name: counter.ruleName,
-    described: counter.described,
-    is_unlimited: counter.isUnlimited,
-    is_shadow: counter.isShadow,
-    switched_to: counter.switchedTo ?? null,
-    source: { kind: counter.source.kind, id: counter.source.id ?? null },
-    key: counter.key,
-    limit: counter.limit,
-    used: counter.used,
-    remaining: counter.remaining,
-    reset_after_ms: counter.resetAfterMs,
-    retry_after_ms: counter.retryAfterMs,
-    would_refuse: wouldRefuse(counter),
-    grants: (counter.grants ?? []).map(({ id, remaining: left }) => ({ id, remaining: left })),
-    what_would_admit: admitting(counter),
+  async look({ domain: name, descriptors }: DescriptorTarget): Promise<readonly LookedCounter[]> {
+    const domain = this.#parts.rules().domains.get(name)
+    if (domain === undefined) return []
+    const looked = descriptors.map((all, at) => this.#lookAt(domain, all, at))
+    return (await Promise.all(looked)).flat()
   }
-}
 
-/** stepsOf retraces how a descriptor is matched. API keys are not shown, nor values that rules call secret. */
-function stepsOf({ desk }: Pick<Call, 'desk'>, { domain: name, descriptors }: Asked) {
-  const domain = desk.rules().domains.get(name)
-  if (domain === undefined) throw new SluiceError('DOMAIN_UNKNOWN', 'body.domain', `got ${JSON.stringify(name)}`)
-  const counters = part(desk, 'counters')
-  return descriptors.map(({ entries }) => {
-    const tier = domain.hasTiers ? entries.find(({ key }) => key === 'tier')?.value : undefined
-    const matched = tier === undefined ? entries : entries.filter(({ key }) => key !== 'tier')
-    const { steps, note } = explainMatch(domain, matched, tier)
-    return {
-      note: note ?? null,
-      steps: steps.map(({ entry, how, pattern, secret, known }) => ({
-        key: entry.key,
-        value: secret || counters.isApiKey(entry.key) ? null : entry.value,
-        how,
-        pattern: pattern ?? null,
-        known: known.slice(0, 20),
-      })),
-    }
-  })
-}
-
-const MATCHED = named(
-  'Matched',
-  object({
-    note: nullable(WORDS, 'where nothing applies: why'),
-    steps: needed(
-      list(
-        object({
-          key: needed(WORDS),
-          value: nullable(WORDS, 'null: secret'),
-          how: needed(WORDS),
-          pattern: nullable(WORDS),
-          known: needed(list(WORDS), 'where nothing matches: what there is on this level'),
-        }),
-      ),
-    ),
-  }),
-)
-
-const BLOCKED = named(
-  'BlockedBy',
-  object({
-    id: needed(WORDS),
-    reason: nullable(WORDS),
-    status: needed(WHOLE),
-    ends_in_ms: nullable(NUMBER, 'null: without end'),
-    what_would_admit: needed(WORDS),
-  }),
-)
-
-function blockJson(block: LookedBlock | undefined) {
-  if (block === undefined) return null
-  const { id, reason, status, endsInMs } = block
-  const isSuspended = id === 'suspended'
-  const undo = isSuspended ? 'Make the customer active again' : `Unblock ${id}`
-  return {
-    id,
-    reason: reason ?? null,
-    status,
-    ends_in_ms: endsInMs ?? null,
-    what_would_admit: endsInMs === undefined ? `${undo}.` : `${undo}, or wait ${formatWait(endsInMs)}.`,
+  blockOf({ domain, descriptors }: DescriptorTarget): LookedBlock | undefined {
+    const blocked = this.#parts.book()?.blocks?.({ domain, descriptors: descriptors.map((entries) => ({ entries })) })
+    if (blocked === undefined) return undefined
+    const { block, endsInMs } = blocked
+    return { id: block.id, reason: block.reason, status: block.status, endsInMs }
   }
-}
 
-const RESET_FIELDS = {
-  customer_id: optional(ID),
-  api_key_id: optional(ID),
-  api_key: optional(API_KEY),
-  domain: optional(text(256)),
-  descriptors: optional(DESCRIPTORS),
-  reason: optional(REASON),
-} as const
-
-interface ResetBody
-  extends Partial<Record<'customer_id' | 'api_key_id' | 'api_key' | 'domain', string | null | undefined>> {
-  readonly descriptors?: Asked['descriptors'] | null | undefined
-}
-
-/** resetTarget says whose counters are meant: exactly one way of naming them is used. */
-async function resetTarget(call: Pick<Call, 'desk'>, body: ResetBody): Promise<CounterTarget> {
-  const { customer_id, api_key_id, api_key, domain, descriptors } = body
-  const given = [customer_id, api_key_id, api_key, descriptors].filter((each) => each !== undefined && each !== null)
-  if (given.length !== 1 || Boolean(descriptors) !== Boolean(domain)) {
-    throw invalid('body', 'one of customer_id, api_key_id, api_key, and domain with descriptors is given')
+  async limitsOf(target: CallerTarget): Promise<LimitStates> {
+    const book = this.#parts.book()
+    if (book === undefined) return { limits: [], omitted: 0 }
+    const customer = target.kind === 'customer' ? book.customer(target.customerId) : customerOf(book.key(target.keyId))
+    const { entries, seen, met } = this.#parts
+    const [callers, remembered] = await Promise.all([
+      callersOf(book, entries, target, seen, MAX_SHOWN_KEYS),
+      met(target),
+    ])
+    const { found, omitted } = limitsOfCallers(this.#places(), callers, remembered)
+    return { limits: await this.#statesOf(found, customer), omitted }
   }
-  if (descriptors && domain) return targetOf({ domain, descriptors })
-  if (customer_id) return { kind: 'customer', customerId: (await load(call, 'customers', customer_id)).id }
-  if (api_key_id) return { kind: 'key', keyId: (await load(call, 'api_keys', api_key_id)).id }
-  const found = await findKey(quotasOf(call), part(call.desk, 'apiKeys'), api_key ?? '')
-  if (found === undefined) throw new SluiceError('RECORD_UNKNOWN', 'api_keys', 'nobody has this key')
-  return { kind: 'key', keyId: found.id, ...(api_key && { apiKey: api_key }) }
-}
 
-export const COUNTER_OPERATIONS = [
-  operation({
-    kind: 'look',
-    id: 'readCounters',
-    method: 'GET',
-    path: '/counters',
-    tag: 'counters',
-    role: 'viewer',
-    summary: 'the counters of a customer or of a key',
-    query: {
-      customer_id: { schema: ID, doc: 'of a customer' },
-      api_key_id: { schema: ID, doc: 'of one key' },
-    },
-    answer: { status: 200, schema: LIMIT_STATES },
-    errors: ['RECORD_UNKNOWN', 'REDIS_UNREACHABLE'],
-    run: async (call) => {
-      const target = await resetTarget(call, call.query)
-      if (target.kind === 'descriptors') throw invalid('query', 'descriptors are sent to /counters/look')
-      const limits = await part(call.desk, 'counters').limitsOf(target)
-      return { body: limitsJson(limits) }
-    },
-  }),
-  operation({
-    kind: 'look',
-    id: 'lookAtCounters',
-    method: 'POST',
-    path: '/counters/look',
-    tag: 'counters',
-    role: 'viewer',
-    summary: 'the counters that descriptors lead to, as they are; nothing is charged',
-    body: named('Asked', object(ASKED)),
-    answer: { status: 200, schema: object({ counters: needed(list(COUNTER)) }) },
-    errors: ['REDIS_UNREACHABLE'],
-    run: async (call) => {
-      const counters = await part(call.desk, 'counters').look(targetOf(call.body))
-      return { body: { counters: counters.map(counterJson) } }
-    },
-  }),
-  operation({
-    kind: 'change',
-    id: 'resetCounters',
-    method: 'POST',
-    path: '/counters/reset',
-    tag: 'counters',
-    role: 'operator',
-    summary: 'give a customer, a key or descriptors the whole budget again, on every node',
-    isUnconfirmed: true,
-    body: named('Reset', object(RESET_FIELDS)),
-    answer: { status: 200, schema: object({ reset: needed(WHOLE, 'how many counters') }) },
-    errors: ['RECORD_UNKNOWN', 'REDIS_UNREACHABLE'],
-    plan: async (call) => {
-      const counters = part(call.desk, 'counters')
-      const target = await resetTarget(call, call.body)
-      return {
-        changes: [{ kind: 'counters', target }],
-        commit: async () => ({ body: { reset: await counters.reset(target, call.by) } }),
+  /** limitsOfKey returns the known limits of a key itself, whether anybody has it or not. */
+  limitsOfKey(apiKey: string, account: KeyRecord | undefined): Promise<readonly LimitState[]> {
+    const callers = this.#parts.entries.keys.map((key): Caller => ({ key, value: apiKey, account }))
+    const found = callers.flatMap((caller) => limitsOfCaller(this.#places(), caller))
+    return this.#statesOf(found, customerOf(account))
+  }
+
+  #places() {
+    const { store, rules, book } = this.#parts
+    return { rules: rules(), book: book(), keys: store.keys }
+  }
+
+  async #statesOf(found: readonly FoundLimit[], customer: CustomerRecord | undefined): Promise<readonly LimitState[]> {
+    const { store } = this.#parts
+    const grants = grantsOf(customer, store.keys, this.#nowMs())
+    const states = found.map(async (limit) =>
+      this.#stateOf(limit, limit.key === undefined ? undefined : await store.look(limit.key, limit.limit, limit.rule)),
+    )
+    const extra = grants.map(async (grant) => this.#grantState(grant, await store.look(grant.key, grant.limit)))
+    return Promise.all([...states, ...extra])
+  }
+
+  async reset(target: CounterTarget, by: Actor): Promise<number> {
+    const { store, audited } = this.#parts
+    const counters = await this.countersOf(target)
+    await audited('counters.reset', auditTarget(target), by)
+    const count = await store.reset(counters)
+    if (target.kind !== 'descriptors')
+      store.tellCallers(`${target.kind} ${target.kind === 'key' ? target.keyId : target.customerId}`)
+    return count
+  }
+
+  /** countersOf lists all counters that a reset forgets: under every tier, so that a change of tier forgives too. */
+  async countersOf(target: CounterTarget): Promise<readonly Counter[]> {
+    const found = target.kind === 'descriptors' ? this.#countersAt(target) : await this.#countersOfCallers(target)
+    return [...new Map(found.map((counter) => [`${counter.key} ${counter.limit.shape}`, counter])).values()]
+  }
+
+  isApiKey(key: string): boolean {
+    return this.#parts.entries.keys.includes(key)
+  }
+
+  defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined {
+    const book = this.#parts.book()
+    for (const domain of this.#parts.rules().domains.values()) {
+      for (const key of this.#parts.entries.keys) {
+        const node = stepInto(domain.root, { key, value: '' })
+        if (node === undefined) continue
+        const set = tierOf(domain, node, tier, book?.tiers)
+        const [rule] = set !== undefined && set.rules.length > 0 ? set.rules : node.rules
+        if (rule === undefined || rule.unlimited) continue
+        const unit = unitOf(rule.limit)
+        if (unit !== undefined) return { requestsPerUnit: rule.limit.max, unit }
       }
-    },
-  }),
-  operation({
-    kind: 'look',
-    id: 'explain',
-    method: 'POST',
-    path: '/explain',
-    tag: 'explain',
-    role: 'viewer',
-    summary: 'why a request is refused: every rule that matches, its counter now, and what would admit it',
-    body: named('AskedToExplain', object(ASKED)),
-    answer: {
-      status: 200,
-      schema: object({
-        admitted: needed(YES_OR_NO, 'whether a request of cost 1 would pass now'),
-        blocked: nullable(BLOCKED, 'what refuses it before any rule is asked'),
-        matched: needed(list(MATCHED), 'for each descriptor, how it was matched'),
-        counters: needed(list(COUNTER)),
+    }
+    return undefined
+  }
+
+  async #lookAt(domain: Domain, all: readonly Entry[], descriptor: number): Promise<readonly LookedCounter[]> {
+    const { store } = this.#parts
+    const book = this.#parts.book()
+    const { entries, tier } = withoutTier(domain, all)
+    const { rules, sources } = explain(domain, entries, tier, book?.accounts, book?.tiers)
+    return Promise.all(
+      rules.map(async (rule, i): Promise<LookedCounter> => {
+        const { account, path } = this.#accountAt(domain, rule, entries)
+        const key = store.keys.encode(domain.name, rule, entries)
+        const verdict = rule.unlimited ? undefined : await store.look(key, rule.limit, rule)
+        const grants = verdict?.allowed === false ? await this.#grantsFor(account, path) : []
+        return {
+          descriptor,
+          ruleId: rule.id,
+          ruleName: rule.name,
+          described: describeRule(rule),
+          isUnlimited: rule.unlimited,
+          isShadow: rule.shadow,
+          switchedTo: book?.switches?.(domain.name, rule),
+          source: sourceOf(sources[i], book),
+          key: `${domain.name}|${rule.id}|${this.#shown(domain, rule, entries)}`,
+          ...figuresOf(rule.limit, verdict),
+          grants,
+        }
       }),
-    },
-    errors: ['DOMAIN_UNKNOWN', 'REDIS_UNREACHABLE'],
-    run: async (call) => {
-      const matched = stepsOf(call, call.body)
-      const desk = part(call.desk, 'counters')
-      const target = targetOf(call.body)
-      const block = desk.blockOf(target)
-      const counters = await desk.look(target)
-      const admitted = block === undefined && !counters.some(wouldRefuse)
-      return { body: { admitted, blocked: blockJson(block), matched, counters: counters.map(counterJson) } }
-    },
-  }),
-]
+    )
+  }
+
+  /** #shown spells a key as it may be shown: secrets and API keys as hashes. */
+  #shown(domain: Domain, rule: Rule, entries: readonly Entry[]): string {
+    const secretKeys = new Set([...domain.secretKeys, ...this.#parts.entries.keys])
+    return shownKey({ rule, entries }, { ...domain, secretKeys }, this.#parts.store.keys)
+  }
+
+  /** #accountAt finds the caller nearest to a rule on the way there, and what stands below. */
+  #accountAt(domain: Domain, { path: steps }: Rule, entries: readonly Entry[]) {
+    const lookup = this.#parts.book()?.accounts
+    for (let i = steps.length - 1; i >= 0; i--) {
+      const account = lookup?.(domain.name, entries[i])
+      if (account !== undefined) return { account, path: pathText(entries.slice(i + 1, steps.length)) }
+    }
+    return { account: undefined, path: '' }
+  }
+
+  async #grantsFor(account: Account | undefined, path: string): Promise<readonly LookedGrant[]> {
+    const { store } = this.#parts
+    const grants = grantsOf(customerOf(account), store.keys, this.#nowMs()).filter(({ grant }) => grant.path === path)
+    const verdicts = await Promise.all(grants.map(({ key, limit }) => store.look(key, limit)))
+    return grants.map(({ grant }, i) => ({ id: grant.id, remaining: verdicts[i].remaining }))
+  }
+
+  #countersAt({ domain: name, descriptors }: DescriptorTarget): readonly Counter[] {
+    const { store, rules } = this.#parts
+    const domain = rules().domains.get(name)
+    if (domain === undefined) return []
+    return descriptors.flatMap((all) => {
+      const { entries, tier } = withoutTier(domain, all)
+      return allRules(domain, entries, tier, this.#parts.book()).map((rule) => ({
+        key: store.keys.encode(name, rule, entries),
+        limit: rule.limit,
+      }))
+    })
+  }
+
+  async #countersOfCallers(target: CallerTarget): Promise<readonly Counter[]> {
+    const { store, entries, seen, met, refusedCounters } = this.#parts
+    const book = this.#parts.book()
+    if (book === undefined) return []
+    const places = this.#places()
+    const [callers, remembered] = await Promise.all([callersOf(book, entries, target, seen), met(target)])
+    const known = callers.flatMap((caller) => [
+      ...limitsOfCaller(places, caller, remembered),
+      // What was counted before an override or a tier is forgiven with the rest.
+      ...limitsOfCaller(places, { ...caller, account: undefined }),
+    ])
+    const counters = known.flatMap(({ key, limit }) => (key === undefined ? [] : [{ key, limit }]))
+    const customer = target.kind === 'customer' ? book.customer(target.customerId) : undefined
+    const grants = grantsOf(customer, store.keys, this.#nowMs())
+    return [...counters, ...grants, ...(await refusedCounters(target))]
+  }
+
+  #stateOf(found: FoundLimit, verdict: Verdict | undefined): LimitState {
+    const { domain, above, descriptor, rule, limit, source, caller, isPattern } = found
+    const { account } = caller
+    const key = account instanceof KeyRecord ? { keyId: account.id, keyPrefix: account.prefix } : {}
+    const { used, remaining } = figuresOf(limit, verdict)
+    const window = windowOf(limit, verdict?.resetAfterMs ?? 0, this.#nowMs())
+    const isAnswered = verdict !== undefined && verdict.fallback === undefined
+    const isUseKnown = !isPattern && (isAnswered || this.#parts.store.state() === 'memory')
+    return {
+      ...{ descriptor, above, domain, ruleId: rule.id, ruleName: rule.name, source, isPattern },
+      ...{ limit: limit.max, used, remaining, windowMs: limit.windowMs, unit: unitOf(limit) },
+      ...{ timeZone: limit.calendar?.timeZone, ...window, ...key, isUseKnown },
+    }
+  }
+
+  #grantState({ grant, limit }: FoundGrant, verdict: Verdict): LimitState {
+    const { used, remaining } = figuresOf(limit, verdict)
+    const endMs = Number.isFinite(grant.expiresAtMs) ? grant.expiresAtMs : this.#nowMs() + limit.windowMs
+    const descriptor = grant.path === '' ? 'default' : grant.path.replace('=', ':')
+    const span = { windowStartMs: grant.effectiveAtMs, resetAtMs: endMs, windowMs: endMs - grant.effectiveAtMs }
+    const source = { kind: 'grant', id: grant.id } as const
+    return {
+      ...{ descriptor, above: '', domain: '', ruleId: 'grant', ruleName: 'grant', source, isPattern: false },
+      ...{ limit: grant.amount, used, remaining, unit: undefined, timeZone: undefined, ...span },
+    }
+  }
+}
+
+/** figuresOf spells what a counter says. Without a verdict nothing is used. */
+export function figuresOf(limit: Limit, verdict: Verdict | undefined) {
+  const remaining = verdict?.remaining ?? limit.capacity
+  return {
+    limit: limit.max,
+    used: Math.max(0, limit.capacity - remaining),
+    remaining,
+    resetAfterMs: verdict?.resetAfterMs ?? 0,
+    retryAfterMs: verdict?.kind === 'refused' ? verdict.retryAfterMs : 0,
+    isImpossible: verdict?.kind === 'impossible',
+  }
+}
+
+/** unitOf names a window by its unit, where it is one. */
+export function unitOf({ calendar, windowMs }: Limit): string | undefined {
+  return calendar?.unit ?? Object.entries(UNIT_MS).find(([, ms]) => ms === windowMs)?.[0]
+}
+
+/** withoutTier sets the tier apart, as the service does: in a domain with tiers it takes no part in matching. */
+function withoutTier(domain: Domain, all: readonly Entry[]) {
+  const tier = domain.hasTiers ? all.find(({ key }) => key === 'tier')?.value : undefined
+  return { tier, entries: tier === undefined ? all : all.filter(({ key }) => key !== 'tier') }
+}
+
+function allRules(
+  domain: Domain,
+  entries: readonly Entry[],
+  tier: string | undefined,
+  book: QuotaBook | undefined,
+): readonly Rule[] {
+  const { rules, tiers } = explain(domain, entries, tier, book?.accounts, book?.tiers)
+  const ofTiers = tier === undefined ? tiers.flatMap((each) => each.rules) : []
+  return [...new Set([...rules, ...ofTiers])].filter(({ unlimited }) => !unlimited)
+}
+
+function auditTarget(target: CounterTarget): { readonly kind: string; readonly id: string } {
+  if (target.kind === 'customer') return { kind: 'customers', id: target.customerId }
+  if (target.kind === 'key') return { kind: 'api_keys', id: target.keyId }
+  // Values may be secrets: the keys say enough of what was meant.
+  return {
+    kind: 'counters',
+    id: `${target.domain} ${target.descriptors.map((each) => each.map(({ key }) => key).join('/')).join(', ')}`,
+  }
+}
+
+export const COUNTERS =
+  partKey<Pick<Counters, 'look' | 'blockOf' | 'limitsOf' | 'reset' | 'defaultOf' | 'isApiKey'>>('counters')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { LookedCounter } from '../../quotas/ports.ts'
 import { startAdmin } from '../admin-kit.suite.ts'
-import { admitting } from './counters.ts'
+import type { LookedCounter } from './counters.ts'
+import { admitting } from './operations.ts'
 
 const ASKED = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'alice' }] }] }
 const FULL: LookedCounter = {

@@ -10,7 +10,7 @@ import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
 import { ask, bookOf, customer, hash, key } from '../../quotas/book/records.suite.ts'
 import type { CallerTarget } from '../callers/callers.ts'
 import { FleetQuestions } from '../fleet/fleet-questions.ts'
-import { ProcessDesk } from '../process/process-desk.ts'
+import { ProcessView } from '../process/process-view.ts'
 import { FleetCallers } from '../refusals/recent-callers.ts'
 import { MetCounters } from './met-counters.ts'
 
@@ -38,13 +38,13 @@ function scene(memory: Memory) {
   })
   const open = openStore({})
   const entries = CALLER_ENTRIES
-  const desk = new ProcessDesk({ rules: () => RULES, quotas: () => book, entries, keys: open.keys, store: open.store })
+  const view = new ProcessView({ rules: () => RULES, quotas: () => book, entries, keys: open.keys, store: open.store })
   const hotKeys = new HotKeys(0)
-  const remembers: Record<Memory, DoorObserver> = { refusals: desk.refusals, nearLimits: desk.nearLimits, hotKeys }
+  const remembers: Record<Memory, DoorObserver> = { refusals: view.refusals, nearLimits: view.nearLimits, hotKeys }
   const observer = observerOf('http', [remembers[memory]])
   const limiter = new Limiter(() => RULES, open.store, { ...open.parts, quotas: () => book, observer })
   const processes = (async (name: string, about?: readonly string[]) =>
-    name === 'refusals' ? [desk.refusalsOf(about)] : [desk.nearLimits.list()]) as unknown as AskProcesses
+    name === 'refusals' ? [view.refusalsOf(about)] : [view.nearLimits.list()]) as unknown as AskProcesses
   const questions = new FleetQuestions({
     ...{ node: '1', redis: undefined },
     others: () => ({ ids: [], away: 0 }),
@@ -54,7 +54,7 @@ function scene(memory: Memory) {
     recent: new FleetCallers({ node: '1', ask: processes, questions }),
     hotKeys: () => hotKeys.gather(),
     ...{ book: () => book, entries, keys: open.keys },
-    seen: async (ids) => new Map(Object.entries(desk.seenKeys(ids))),
+    seen: async (ids) => new Map(Object.entries(view.seenKeys(ids))),
   })
   const hits = async (text: string, count: number): Promise<void> => {
     for (let i = 0; i < count; i++) await limiter.check(ask(text))

@@ -3,14 +3,14 @@ import type { Entry } from 'sluice/internal/core/request'
 import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { RecentCallers } from '../../quotas/ports.ts'
 import type { MetCounter } from '../callers/caller-ways.ts'
 import { type CallerTarget, keysOf, MAX_SHOWN_KEYS, type SeenKeys } from '../callers/callers.ts'
 import { spelledSecret } from '../callers/key-owners.ts'
+import type { FleetCallers } from '../refusals/recent-callers.ts'
 import { HASHED, unescaped } from '../top/fleet-top.ts'
 
 export interface MetCountersParts {
-  readonly recent: RecentCallers
+  readonly recent: FleetCallers
   /** The busiest keys of the fleet. */
   readonly hotKeys: () => Promise<HotKeysReport>
   readonly book: () => QuotaBook | undefined

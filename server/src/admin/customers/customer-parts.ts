@@ -3,17 +3,20 @@ import type { Field, RefSchema, Schema } from 'sluice/internal/core/schema/schem
 import type { QuotaTable } from '../../quotas/model.ts'
 import { list, needed, object, optional, text, WORDS, YES_OR_NO } from '../../records/forms.ts'
 import { tableOf } from '../../records/tables.ts'
-import { part } from '../api/desk.ts'
 import type { Call } from '../api/operation.ts'
-import { answered, quotasOf } from '../api/records.ts'
+import { AUDIT, RECORDS, RULES, USAGE } from '../api/parts.ts'
+import { answered } from '../api/records.ts'
 import { invalid, timeText } from '../api/values.ts'
-import { ENTRY, entryJson } from '../audit/audit.ts'
+import { CONFIRMATIONS } from '../api/waits.ts'
+import { ENTRY, entryJson } from '../audit/operations.ts'
+import { COUNTERS } from '../counters/counters.ts'
 import { LIMIT_STATES, limitsJson } from '../limits/limit-states.ts'
-import { REFUSALS, refusalsJson } from '../refusals/refusals.ts'
+import { REFUSALS, refusalsJson } from '../refusals/operations.ts'
+import { RECENT } from '../refusals/recent-callers.ts'
 import { ruleNames } from '../rules/rule-names.ts'
-import { COMPLETE_UNTIL, rowJson, USAGE_ROW } from '../usage/usage.ts'
+import { COMPLETE_UNTIL, rowJson, USAGE_ROW } from '../usage/operations.ts'
 
-type Asked = Pick<Call, 'desk' | 'nowMs'>
+type Asked = Pick<Call, 'parts' | 'nowMs'>
 
 /** A CustomerPart is something about a customer that is read together with it. */
 interface CustomerPart {
@@ -40,7 +43,7 @@ function records(table: QuotaTable, doc: string, owner: 'customerId' | 'ownerId'
     schema: first(tableOf(table).answer),
     doc: `${doc}; at most ${MOST_RECORDS}`,
     read: async (call, customerId) => {
-      const page = await quotasOf(call).list(table, { where: { [owner]: customerId }, limit: MOST_RECORDS })
+      const page = await call.parts.get(RECORDS).list(table, { where: { [owner]: customerId }, limit: MOST_RECORDS })
       return { items: page.items.map((each) => answered(call, table, each)), has_more: page.next !== undefined }
     },
   }
@@ -50,8 +53,8 @@ const PARTS = {
   limits: {
     schema: LIMIT_STATES,
     doc: 'as /customers/{customer_id}/limits has them',
-    read: async ({ desk }, customerId) =>
-      limitsJson(await part(desk, 'counters').limitsOf({ kind: 'customer', customerId })),
+    read: async ({ parts }, customerId) =>
+      limitsJson(await parts.get(COUNTERS).limitsOf({ kind: 'customer', customerId })),
   },
   keys: records('api_keys', 'API keys', 'customerId'),
   overrides: records('overrides', 'overrides of the customer and of its keys', 'ownerId'),
@@ -60,22 +63,22 @@ const PARTS = {
   refusals: {
     schema: object(REFUSALS),
     doc: `the last refusals, at most ${MOST_REFUSALS}`,
-    read: async ({ desk }, customerId) =>
+    read: async ({ parts }, customerId) =>
       refusalsJson(
-        await part(desk, 'recent').refusals('fleet', { kind: 'customer', customerId }),
+        await parts.get(RECENT).refusals('fleet', { kind: 'customer', customerId }),
         MOST_REFUSALS,
-        ruleNames(desk.rules()),
+        ruleNames(parts.get(RULES)()),
       ),
   },
   usage: {
     schema: object({ ...firstOf(USAGE_ROW), complete_until: COMPLETE_UNTIL }),
     doc: `what was allowed and refused on each of the last ${USAGE_DAYS} days of UTC, today included, by limit`,
-    read: async ({ desk, nowMs }, customerId) => {
+    read: async ({ parts, nowMs }, customerId) => {
       const toMs = (Math.floor(nowMs / DAY_MS) + 1) * DAY_MS
       const span = { fromMs: toMs - USAGE_DAYS * DAY_MS, toMs, granularity: 'day' } as const
       // Asked first: what is written later may be missing.
-      const completeUntilMs = await part(desk, 'fleet').completeUntilMs()
-      const page = await part(desk, 'usage').read({ customerId, ...span, after: undefined, limit: MOST_USAGE })
+      const completeUntilMs = await parts.get(CONFIRMATIONS).completeUntilMs()
+      const page = await parts.get(USAGE).read({ customerId, ...span, after: undefined, limit: MOST_USAGE })
       return {
         items: page.items.map(rowJson),
         has_more: page.next !== undefined,
@@ -86,8 +89,8 @@ const PARTS = {
   changes: {
     schema: first(ENTRY),
     doc: `the last ${MOST_CHANGES} entries of the audit log that concern the customer`,
-    read: async ({ desk }, customerId) => {
-      const page = await part(desk, 'audit').list({ customerId, limit: MOST_CHANGES })
+    read: async ({ parts }, customerId) => {
+      const page = await parts.get(AUDIT).list({ customerId, limit: MOST_CHANGES })
       return { items: page.items.map(entryJson), has_more: page.next !== undefined }
     },
   },

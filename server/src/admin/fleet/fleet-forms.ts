@@ -1,5 +1,5 @@
-import type { FleetList } from '../../quotas/ports.ts'
 import { needed, WHOLE } from '../../records/forms.ts'
+import type { FleetList } from './fleet-questions.ts'
 
 /** SCOPE is the parameter that says whose figures are asked for. */
 export const SCOPE = {

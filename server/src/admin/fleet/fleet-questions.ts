@@ -3,6 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { NoticeListener } from 'sluice/internal/engine/ports'
 import type { RedisStore } from 'sluice/internal/stores/redis/redis-store'
 
+/** Whose a list is: that of this node, or of all nodes on the same Redis. */
+export type FleetScope = 'fleet' | 'node'
+
+/** A FleetList is what several nodes told. */
+export interface FleetList<T> {
+  readonly items: readonly T[]
+  /** How many nodes it is made of. */
+  readonly nodes: number
+  /** How many more there are that did not answer in time, or were too many to ask. */
+  readonly nodesLeftOut: number
+}
+
 /** QUESTIONS are what nodes can be asked for. */
 export const QUESTIONS = ['refusals', 'nearLimits', 'activity', 'owners'] as const
 export type QuestionName = (typeof QUESTIONS)[number]

@@ -10,10 +10,10 @@ import { GRANT_DOMAIN, grantEntries, grantRule } from 'sluice/internal/engine/qu
 import type { GrantRecord } from '../../quotas/book/grant-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { type CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
-import type { LimitSource } from '../../quotas/ports.ts'
 import { CallerWays, type MetCounter, metByCaller, type Way } from '../callers/caller-ways.ts'
 import type { Caller } from '../callers/callers.ts'
 import { descriptorOf, isOpen, type PatternEntry, pathText } from '../callers/entry-paths.ts'
+import type { LimitSource } from './limit-states.ts'
 
 /** A FoundLimit is one limit of a caller: on which counter, and where its number comes from. */
 export interface FoundLimit {

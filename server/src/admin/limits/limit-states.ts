@@ -1,4 +1,3 @@
-import type { LimitState, LimitStates } from '../../quotas/ports.ts'
 import {
   list,
   NUMBER,
@@ -12,6 +11,49 @@ import {
   YES_OR_NO,
 } from '../../records/forms.ts'
 import { orNull, timeText } from '../api/values.ts'
+
+/** A LimitSource is where a number comes from. `id` is that of the override or grant, or the tier's name. */
+export interface LimitSource {
+  readonly kind: 'key_override' | 'customer_override' | 'tier' | 'rule' | 'grant'
+  readonly id: string | undefined
+}
+
+/** A LimitState is one limit of a caller, and its counter now. */
+export interface LimitState {
+  /** `default`, or what stands below the caller's entry. */
+  readonly descriptor: string
+  /** What stands before the caller's entry; '' is nothing. */
+  readonly above: string
+  readonly domain: string
+  readonly ruleId: string
+  readonly ruleName: string
+  /** It stands for values that are not known, each of which has a counter: nothing is known of their use. */
+  readonly isPattern: boolean
+  readonly source: LimitSource
+  readonly limit: number
+  readonly used: number
+  readonly remaining: number
+  readonly windowMs: number
+  readonly unit: string | undefined
+  /** Of a window that follows the calendar: whose. */
+  readonly timeZone: string | undefined
+  readonly windowStartMs: number
+  readonly resetAtMs: number
+  /** Of which API key it is; undefined: of the customer. */
+  readonly keyId?: string
+  readonly keyPrefix?: string
+  /**
+   * False: no request has carried this API key since the node began, so that its counter cannot be named; or the store is away.
+   * Default: true.
+   */
+  readonly isUseKnown?: boolean
+}
+
+/** LimitStates are limits of callers, and how many descriptors more may have some: there are too many to look at. */
+export interface LimitStates {
+  readonly limits: readonly LimitState[]
+  readonly omitted: number
+}
 
 export const SOURCE = named(
   'LimitSource',

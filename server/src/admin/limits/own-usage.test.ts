@@ -4,8 +4,9 @@ import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { checkServer } from '../../edge/check/check-server.ts'
 import type { ReservingPort } from '../../edge/limiter-port.ts'
-import type { LimitState, OwnUsage } from '../../quotas/ports.ts'
 import { Throttle } from '../access/throttle.ts'
+import type { LimitState } from './limit-states.ts'
+import type { OwnUsage } from './own-usage.ts'
 import { ownUsageRoute } from './own-usage.ts'
 
 const LIMIT: LimitState = {

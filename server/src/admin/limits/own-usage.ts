@@ -3,9 +3,15 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { readApiKeys } from 'sluice/internal/core/identity/api-key'
 import type { Route } from '../../edge/http/routes.ts'
 import { writeJson } from '../../edge/http/write.ts'
-import type { OwnUsage } from '../../quotas/ports.ts'
 import { type Throttle, Throttled } from '../access/throttle.ts'
+import type { LimitState } from './limit-states.ts'
 import { usageJson } from './limit-states.ts'
+
+/** OwnUsage finds what the owner of an API key has used. */
+export interface OwnUsage {
+  /** usageOf returns every limit of a key; undefined for one that nobody has, after as much work as for any other. */
+  usageOf(apiKey: string): Promise<readonly LimitState[] | undefined>
+}
 
 /** What customers see their usage by. */
 export interface OwnUsageParts {

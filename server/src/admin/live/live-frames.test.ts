@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { LATENCY_BUCKETS, latencyBucket } from '../../observe/live/latencies.ts'
 import type { LiveReport } from '../../observe/live/live-report.ts'
-import type { LiveFrame } from '../../quotas/ports.ts'
 import { type Figures, NO_FIGURES } from '../nodes/node-note.ts'
+import type { LiveFrame } from './live-frames.ts'
 import { LiveFrames } from './live-frames.ts'
 
 function report(allowed: number, refused: number, ms = 1, changes: Partial<LiveReport> = {}): LiveReport {

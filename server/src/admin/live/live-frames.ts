@@ -2,9 +2,26 @@ import type { MaybePromise } from 'sluice/internal/engine/ports'
 import { LATENCY_BUCKETS, quantileMs } from '../../observe/live/latencies.ts'
 import { type LiveReport, type LiveRuleCounts, MAX_LIVE_RULES } from '../../observe/live/live-report.ts'
 import { byRequests } from '../../observe/live/live-tally.ts'
-import type { LiveFigures, LiveFrame, LiveRule } from '../../quotas/ports.ts'
+import { partKey } from '../api/parts.ts'
 import type { FleetNodes } from '../nodes/fleet-nodes.ts'
 import type { Figures } from '../nodes/node-note.ts'
+
+/** A LiveFrame is one second of the whole service. */
+export interface LiveFrame {
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  readonly shadowRefused: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  readonly nodes: number
+  readonly nodesAway: number
+  readonly store: 'memory' | 'up' | 'away'
+  readonly database: 'none' | 'up' | 'away'
+  readonly ruleVersion: string
+  /** The busiest, at most 100. */
+  readonly rules: readonly LiveRuleCounts[]
+}
 
 const SECOND_MS = 1_000
 /** An hour. */
@@ -22,7 +39,7 @@ export interface LiveFramesParts {
 }
 
 /** LiveFrames makes a frame each second, of this node and of what other nodes last told. The last hour is kept in memory. */
-export class LiveFrames implements LiveFigures {
+export class LiveFrames {
   readonly #parts: LiveFramesParts
   readonly #nowMs: () => number
   readonly #kept: LiveFrame[] = []
@@ -114,9 +131,9 @@ function sums(parts: readonly Pick<Figures, 'allowed' | 'refused' | 'shadowRefus
   }
 }
 
-function mergeRules(lists: readonly (readonly LiveRuleCounts[])[]): readonly LiveRule[] {
+function mergeRules(lists: readonly (readonly LiveRuleCounts[])[]): readonly LiveRuleCounts[] {
   if (lists.length === 1) return lists[0]
-  const byName = new Map<string, LiveRule>()
+  const byName = new Map<string, LiveRuleCounts>()
   for (const rule of lists.flat()) {
     const name = `${rule.domain} ${rule.id}`
     const known = byName.get(name)
@@ -134,3 +151,5 @@ function mergeRules(lists: readonly (readonly LiveRuleCounts[])[]): readonly Liv
   }
   return [...byName.values()].sort(byRequests).slice(0, MAX_LIVE_RULES)
 }
+
+export const LIVE = partKey<Pick<LiveFrames, 'history' | 'follow'>>('live')

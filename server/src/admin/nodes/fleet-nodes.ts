@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { RedisNotes } from 'sluice/internal/stores/redis/redis-notes'
-import type { NodeList, NodeState } from '../../quotas/ports.ts'
+import { partKey } from '../api/parts.ts'
+import type { NodeState } from './node-note.ts'
 import { type Figures, NO_FIGURES, type NodeNote, noteText, readNote } from './node-note.ts'
 
 /** A node that has written nothing for this long is away. Nodes write every second. */
@@ -42,7 +43,7 @@ interface Heard {
  * the clock of who looks: a note that stays the same was not written. A node that is started again takes the place of the one before:
  * both have the same name.
  */
-export class FleetNodes implements NodeList {
+export class FleetNodes {
   readonly #parts: FleetNodesParts
   readonly #nowMs: () => number
   readonly id = randomBytes(8).toString('hex')
@@ -179,3 +180,5 @@ function stateOf(heard: Heard, nowMs: number): NodeState {
   const away = isAway(heard, nowMs)
   return { ...node, isHere: false, isAway: away, seenAtMs, listedUntilMs: away ? seenAtMs + LISTED_MS : undefined }
 }
+
+export const NODES = partKey<Pick<FleetNodes, 'list'>>('nodes')

@@ -1,6 +1,6 @@
 import type { LiveReport } from '../../observe/live/live-report.ts'
 import { worstOf } from '../../observe/live/process-watch.ts'
-import type { NodeState, WorkerState } from '../../quotas/ports.ts'
+import type { NodeState, WorkerState } from './node-note.ts'
 
 type Figured = Pick<NodeState, 'circuit' | 'decisionsPerSecond' | 'memoryBytes' | 'eventLoopDelayMs' | 'workers'>
 

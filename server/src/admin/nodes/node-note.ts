@@ -1,4 +1,47 @@
-import type { LiveRule, NodeState } from '../../quotas/ports.ts'
+import type { BreakerState } from 'sluice/internal/engine/circuit-breaker'
+import type { LiveRuleCounts } from '../../observe/live/live-report.ts'
+import { isCount, isWhole } from '../fleet/read-values.ts'
+
+/** A WorkerState is one process of a node that answers requests. */
+export interface WorkerState {
+  readonly id: string
+  readonly state: string
+  readonly startedAtMs: number
+  readonly pid: number | undefined
+  /** Of the last second. Undefined: it has told nothing yet. */
+  readonly decisionsPerSecond: number | undefined
+}
+
+/** A NodeState is one node of the fleet. */
+export interface NodeState {
+  /** Of this run: a node that is started again has another. */
+  readonly id: string
+  /** What people call it: the same after a restart. */
+  readonly name: string
+  readonly host: string
+  readonly isHere: boolean
+  readonly isAway: boolean
+  readonly startedAtMs: number
+  readonly seenAtMs: number
+  /** Of a node that is away: until when it is listed, unless one of its name is started. */
+  readonly listedUntilMs: number | undefined
+  readonly version: string
+  readonly ruleVersion: string
+  /** Of the quotas that it decides by. */
+  readonly revision: number
+  readonly store: 'memory' | 'up' | 'away'
+  /** The worst of its processes and of the store's servers. Undefined: counters are in memory, or nothing was told yet. */
+  readonly circuit: BreakerState | undefined
+  /** Of the last second. */
+  readonly decisionsPerSecond: number
+  /** Resident memory of all its processes. */
+  readonly memoryBytes: number
+  /** How late the event loop of its slowest process was, at the 99th percentile of the last second. */
+  readonly eventLoopDelayMs: number | undefined
+  /** Where its admin port listens, as it knows it. */
+  readonly adminAddress: string | undefined
+  readonly workers: readonly WorkerState[]
+}
 
 /** Figures are what a node decided in one second. */
 export interface Figures {
@@ -7,7 +50,7 @@ export interface Figures {
   readonly shadowRefused: number
   readonly p50Ms: number
   readonly p99Ms: number
-  readonly rules: readonly LiveRule[]
+  readonly rules: readonly LiveRuleCounts[]
 }
 
 export const NO_FIGURES: Figures = Object.freeze({
@@ -79,10 +122,6 @@ function orNone(is: (value: unknown) => boolean): (value: unknown) => boolean {
   return (value) => value === undefined || is(value)
 }
 
-function isWhole(value: unknown): boolean {
-  return Number.isSafeInteger(value) && (value as number) >= 0
-}
-
 function isFigures(value: unknown): boolean {
   if (!isRecord(value) || !['p50Ms', 'p99Ms', ...COUNTS].every((name) => isCount(value[name]))) return false
   return Array.isArray(value.rules) && value.rules.length <= MAX_NOTE_RULES && value.rules.every(isRule)
@@ -102,9 +141,4 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isText(value: unknown): boolean {
   return typeof value === 'string' && value.length <= MAX_TEXT
-}
-
-/** A time that no calendar has would break who shows it. */
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && value >= 0 && value <= 8.64e15
 }

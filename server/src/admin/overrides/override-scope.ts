@@ -1,9 +1,9 @@
 import { formatDuration } from 'sluice/internal/core/duration'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Override } from '../../quotas/model.ts'
-import type { InForce, PlainLimit, RuleInForce } from '../../quotas/ports.ts'
 import { optional, text, YES_OR_NO } from '../../records/forms.ts'
-import type { AdminDesk } from '../api/desk.ts'
+import type { InForce, PlainLimit, RuleInForce } from '../api/change.ts'
+import { type AdminParts, PROBLEMS } from '../api/parts.ts'
 import { invalid } from '../api/values.ts'
 
 export const SCOPE_FIELDS = {
@@ -24,10 +24,10 @@ interface Scope {
 }
 
 /** Reads what an override is for. A domain or rule that does not exist is refused: the override would do nothing. */
-export function scopeFields(desk: AdminDesk, given: Scope): Pick<Override, 'domain' | 'rule'> {
+export function scopeFields(parts: AdminParts, given: Scope): Pick<Override, 'domain' | 'rule'> {
   const { domain, rule } = { domain: given.domain ?? undefined, rule: given.rule ?? undefined }
   if (rule !== undefined && domain === undefined) throw invalid('body.rule', 'a rule is given together with its domain')
-  const problem = desk.problems?.ofScope({ domain, rule })
+  const problem = parts.find(PROBLEMS)?.ofScope({ domain, rule })
   if (problem !== undefined) throw new SluiceError('OVERRIDE_SCOPE_UNKNOWN', 'body', problem)
   return { domain, rule }
 }

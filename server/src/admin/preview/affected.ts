@@ -1,6 +1,6 @@
-import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import type { Callers, QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Block, Override, StoredTier } from '../../quotas/model.ts'
-import type { Callers, ProposedChange } from '../../quotas/ports.ts'
+import type { ProposedChange } from '../api/change.ts'
 
 export type RecordChange = Extract<ProposedChange, { kind: 'record' }>
 

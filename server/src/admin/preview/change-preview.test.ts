@@ -3,6 +3,7 @@ import { compileObjects } from 'sluice/internal/core/rules/compile'
 import { randomHash } from 'sluice/internal/engine/limiter'
 import { describe, expect, it } from 'vitest'
 import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
+import type { Records } from '../../quotas/book/records.suite.ts'
 import {
   block,
   bookOf,
@@ -12,12 +13,14 @@ import {
   ofCustomer,
   ofKey,
   override,
-  type Records,
   ruleSwitch,
   START_MS,
   tier,
 } from '../../quotas/book/records.suite.ts'
-import type { CallerHour, CallerHours, PreviewOutcome, ProposedChange, RuleActivity } from '../../quotas/ports.ts'
+import type { CallerHour, CallerHours } from '../../quotas/usage/caller-hours.ts'
+import type { RuleActivity } from '../activity/fleet-activity.ts'
+import type { PreviewOutcome, ProposedChange } from '../api/change.ts'
+import type { Offered } from '../api/parts.ts'
 import { ChangePreview } from './change-preview.ts'
 
 const HOUR = 3_600_000
@@ -64,7 +67,7 @@ function scene({ now = NOW, busy = [], records = {}, activity = [], hasUsage = t
   const looks: number[] = []
   const of = (all: readonly CallerHour[], customers: ReadonlySet<string>) =>
     all.filter(({ customerId }) => customers.has(customerId))
-  const hours: CallerHours = {
+  const hours: Offered<CallerHours> = {
     busiest: async ({ customers }) => (of(busy, customers).length > 0 ? BUSY_MS : undefined),
     inHour: async ({ customers }, atMs) => {
       looks.push(atMs)

@@ -4,16 +4,10 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { RuleSwitch } from '../../quotas/model.ts'
-import type {
-  CallerHours,
-  CounterTarget,
-  InForce,
-  Preview,
-  PreviewOutcome,
-  ProposedChange,
-  RecordProblems,
-  RuleActivities,
-} from '../../quotas/ports.ts'
+import type { CallerHours } from '../../quotas/usage/caller-hours.ts'
+import type { FleetActivity } from '../activity/fleet-activity.ts'
+import type { CounterTarget, InForce, Preview, PreviewOutcome, ProposedChange } from '../api/change.ts'
+import type { Offered, RecordProblems } from '../api/parts.ts'
 import { customerOf } from '../callers/callers.ts'
 import type { RecordChange } from './affected.ts'
 import { rulesInForce } from './in-force.ts'
@@ -27,8 +21,8 @@ export interface ChangePreviewParts {
   readonly entries: CallerEntries
   readonly keys: KeyEncoder
   /** Undefined: use is not kept. */
-  readonly hours: CallerHours | undefined
-  readonly activity: Pick<RuleActivities, 'list'>
+  readonly hours: Offered<CallerHours> | undefined
+  readonly activity: Pick<FleetActivity, 'list'>
   readonly problems: RecordProblems
   /** Resolves with whether the book has what the database has, after a moment. Default: it has. */
   readonly caughtUp?: (() => Promise<boolean>) | undefined

@@ -1,6 +1,5 @@
-import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import type { Callers, QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { QuotaRecords } from '../../quotas/model.ts'
-import type { Callers } from '../../quotas/ports.ts'
 import type { RecordChange } from './affected.ts'
 
 /** Returns when all of the changes have taken effect. */

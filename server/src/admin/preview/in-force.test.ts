@@ -4,6 +4,7 @@ import type { RuleFile } from 'sluice/internal/core/rules/schema'
 import { randomHash } from 'sluice/internal/engine/limiter'
 import { describe, expect, it } from 'vitest'
 import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
+import type { Records } from '../../quotas/book/records.suite.ts'
 import {
   bookOf,
   customer,
@@ -12,12 +13,11 @@ import {
   ofCustomer,
   ofKey,
   override,
-  type Records,
   ruleSwitch,
   START_MS,
   tier,
 } from '../../quotas/book/records.suite.ts'
-import type { InForce, PlainLimit, ProposedChange } from '../../quotas/ports.ts'
+import type { InForce, PlainLimit, ProposedChange } from '../api/change.ts'
 import { ChangePreview } from './change-preview.ts'
 import { RecordCheck } from './record-problems.ts'
 

@@ -1,6 +1,6 @@
 import { compileLimit, type LimitOptions } from 'sluice/internal/core/limit'
 import { describe, expect, it } from 'vitest'
-import type { LimitEffect } from '../../quotas/ports.ts'
+import type { LimitEffect } from '../api/change.ts'
 import { effectOf, plainLimit } from './limit-effect.ts'
 
 const per = (limit: number, window: LimitOptions['window'], more: Partial<LimitOptions> = {}): LimitOptions => ({

@@ -1,8 +1,8 @@
 import { holdsPermits, type Limit } from 'sluice/internal/core/limit'
 import { UNIT_MS } from 'sluice/internal/core/rules/compile-rule'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
-import type { LimitEffect, PlainLimit } from '../../quotas/ports.ts'
-import { unitOf } from '../counters/counter-desk.ts'
+import type { LimitEffect, PlainLimit } from '../api/change.ts'
+import { unitOf } from '../counters/counters.ts'
 
 /** Returns the limit of a rule; undefined where the rule refuses nothing. */
 export function limitOfRule(rule: Rule | undefined): Limit | undefined {

@@ -1,4 +1,4 @@
-import type { CountRange, LimitTraffic } from '../../quotas/ports.ts'
+import type { CountRange, LimitTraffic } from '../api/change.ts'
 
 /** A LimitPlace is a limit by its name. */
 export type LimitPlace = Pick<LimitTraffic, 'domain' | 'ruleId'>

@@ -4,9 +4,11 @@ import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { BLOCKED } from 'sluice/internal/engine/quotas'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import { pathOf } from '../../quotas/book/override-record.ts'
-import type { QuotaBook } from '../../quotas/book/quota-book.ts'
+import type { Callers, QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Grant, Override } from '../../quotas/model.ts'
-import type { CallerHour, CallerHours, Callers, CountRange, PreviewOutcome, TrafficPeriod } from '../../quotas/ports.ts'
+import type { CallerHour, CallerHours } from '../../quotas/usage/caller-hours.ts'
+import type { CountRange, PreviewOutcome, TrafficPeriod } from '../api/change.ts'
+import type { Offered } from '../api/parts.ts'
 import { type Affected, affectedBy, type RecordChange } from './affected.ts'
 import { changedBook } from './changed-book.ts'
 import { type LimitPlace, LimitSums } from './limit-sums.ts'
@@ -19,7 +21,7 @@ export interface RecordEffectsParts {
   readonly entries: CallerEntries
   readonly keys: KeyEncoder
   /** Undefined: use is not kept. */
-  readonly hours: CallerHours | undefined
+  readonly hours: Offered<CallerHours> | undefined
   readonly nowMs: number
 }
 

@@ -8,7 +8,7 @@ import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import { limitOptions, OverrideRecord } from '../../quotas/book/override-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Override, StoredTier } from '../../quotas/model.ts'
-import type { RecordProblems } from '../../quotas/ports.ts'
+import type { RecordProblems } from '../api/parts.ts'
 
 export interface RecordCheckParts {
   readonly rules: () => RuleSet

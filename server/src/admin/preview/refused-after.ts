@@ -1,6 +1,6 @@
 import { formatDuration } from 'sluice/internal/core/duration'
 import { handsOutTurns, holdsPermits, type Limit } from 'sluice/internal/core/limit'
-import type { CountRange } from '../../quotas/ports.ts'
+import type { CountRange } from '../api/change.ts'
 
 /** HourCounts is what one limit did for one caller in a span of time: sums, without when each request came. */
 export interface HourCounts {

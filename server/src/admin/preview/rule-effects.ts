@@ -7,8 +7,9 @@ import { BLOCKED } from 'sluice/internal/engine/quotas'
 import { type PlacedRule, rulesOf } from '../../observe/metrics/rules-of.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { LAYER_DOMAIN, LAYERS, type RuleSwitch } from '../../quotas/model.ts'
-import type { CountRange, PreviewOutcome, RuleActivities, RuleActivity } from '../../quotas/ports.ts'
 import { ALL_RULES, switchId } from '../../records/tables.ts'
+import type { FleetActivity, RuleActivity } from '../activity/fleet-activity.ts'
+import type { CountRange, PreviewOutcome } from '../api/change.ts'
 import { LimitSums } from './limit-sums.ts'
 import { refusedAfter } from './refused-after.ts'
 
@@ -16,7 +17,7 @@ export interface RuleEffectsParts {
   readonly rules: RuleSet
   /** What switches say, and what is switched. */
   readonly book: QuotaBook | undefined
-  readonly activity: Pick<RuleActivities, 'list'>
+  readonly activity: Pick<FleetActivity, 'list'>
   readonly nowMs: number
 }
 

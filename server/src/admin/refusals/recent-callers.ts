@@ -1,9 +1,11 @@
 import { byShare } from '../../observe/live/near-limits.ts'
 import type { AskProcesses } from '../../observe/reports/reports.ts'
-import type { FleetList, FleetScope, NearLimit, RecentCallers, RecentRefusal } from '../../quotas/ports.ts'
+import { partKey } from '../api/parts.ts'
 import { type CallerTarget, nameOf } from '../callers/callers.ts'
+import type { FleetList, FleetScope } from '../fleet/fleet-questions.ts'
 import { type About, type FleetQuestions, MAX_ANSWER } from '../fleet/fleet-questions.ts'
-import { listOf, readNearLimit, readRefusal } from '../fleet/read-callers.ts'
+import { listOf } from '../fleet/read-values.ts'
+import { type NearLimit, type RecentRefusal, readNearLimit, readRefusal } from './read-callers.ts'
 
 /** As many as one process remembers. */
 const MOST = 1_000
@@ -15,7 +17,7 @@ export interface FleetCallersParts {
 }
 
 /** FleetCallers gathers what the processes of this node remember, and those of others. */
-export class FleetCallers implements RecentCallers {
+export class FleetCallers {
   readonly #parts: FleetCallersParts
 
   constructor(parts: FleetCallersParts) {
@@ -77,3 +79,5 @@ export function fitting<T>(list: readonly T[]): readonly T[] {
   while (fit.length > 0 && JSON.stringify(fit).length > MAX_ANSWER / 2) fit = fit.slice(0, Math.floor(fit.length / 2))
   return fit
 }
+
+export const RECENT = partKey<Pick<FleetCallers, 'refusals' | 'nearLimits'>>('recent')

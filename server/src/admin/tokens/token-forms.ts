@@ -1,4 +1,4 @@
-import type { AdminToken } from '../../quotas/ports.ts'
+import type { AdminToken } from '../../quotas/tables/admin-token.ts'
 import { CREATED, named, needed, orNull as nullable, object, TIME, WORDS } from '../../records/forms.ts'
 import { timeText } from '../../records/times.ts'
 import { ROLES } from '../access/roles.ts'

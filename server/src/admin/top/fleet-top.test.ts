@@ -6,10 +6,11 @@ import { observerOf } from '../../observe/door-observer.ts'
 import { HotKeys } from '../../observe/hot-keys/hot-keys.ts'
 import type { AskProcesses } from '../../observe/reports/reports.ts'
 import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
-import { ask, block, bookOf, customer, hash, key, type Records } from '../../quotas/book/records.suite.ts'
+import type { Records } from '../../quotas/book/records.suite.ts'
+import { ask, block, bookOf, customer, hash, key } from '../../quotas/book/records.suite.ts'
 import { FleetQuestions } from '../fleet/fleet-questions.ts'
 import type { ScopedReport } from '../hot-keys/hot-keys-route.ts'
-import { ProcessDesk } from '../process/process-desk.ts'
+import { ProcessView } from '../process/process-view.ts'
 import { FleetTop } from './fleet-top.ts'
 
 const limit = (requests_per_unit: number) => ({ unit: 'day', requests_per_unit, algorithm: 'fixed_window' as const })
@@ -32,16 +33,16 @@ function scene(records: Records, scoped: Partial<ScopedReport> = {}) {
   const { book } = bookOf(records)
   const open = openStore({})
   const parts = { rules: () => RULES, quotas: () => book, entries: CALLER_ENTRIES, keys: open.keys, store: open.store }
-  const desk = new ProcessDesk(parts)
+  const view = new ProcessView(parts)
   const hotKeys = new HotKeys(0)
-  const observer = observerOf('http', [...desk.observers, hotKeys])
+  const observer = observerOf('http', [...view.observers, hotKeys])
   const limiter = new Limiter(() => RULES, open.store, { ...open.parts, quotas: () => book, observer })
   const time = { nowMs: 5_000_000 }
   let asked = 0
   let collected = 0
   const processes = (async (_name: string, spelled?: readonly string[]) => {
     asked++
-    return [await desk.owners(spelled)]
+    return [await view.owners(spelled)]
   }) as unknown as AskProcesses
   const others = () => ({ ids: ['2'], away: 1 })
   const top = new FleetTop({

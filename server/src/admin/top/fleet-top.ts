@@ -7,12 +7,32 @@ import type { AskProcesses } from '../../observe/reports/reports.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { KeyRecord } from '../../quotas/book/records.ts'
-import type { TopKey, TopKeys, TopPeriod, TopRanking } from '../../quotas/ports.ts'
+import { partKey } from '../api/parts.ts'
 import { customerOf } from '../callers/callers.ts'
 import { spelledSecret } from '../callers/key-owners.ts'
 import type { FleetQuestions } from '../fleet/fleet-questions.ts'
-import { isText } from '../fleet/read-callers.ts'
+import { isText } from '../fleet/read-values.ts'
 import type { ScopedReport } from '../hot-keys/hot-keys-route.ts'
+
+export type TopRanking = 'refused' | 'used'
+
+export type TopPeriod = '5m' | '1h' | '24h'
+
+/** A TopKey is a caller that a rule refused, or was asked about, most. */
+export interface TopKey {
+  readonly domain: string
+  readonly rule: string
+  /** Whom it is about, as it may be shown. */
+  readonly key: string
+  readonly customerId: string | undefined
+  readonly keyId: string | undefined
+  /** At the least; up to `missed` more. */
+  readonly count: number
+  readonly missed: number
+  /** Of all that the rule refused, or was asked about. */
+  readonly share: number
+  readonly isShadow: boolean
+}
 
 export interface FleetTopParts {
   /** The busiest keys of the fleet, or of this node where the fleet cannot be asked. */
@@ -36,7 +56,7 @@ const UNKNOWN_MS = 30_000
 const REMEMBERED_KEYS = 4_096
 
 /** FleetTop ranks the keys of all rules together, and says whose they are where that is known. */
-export class FleetTop implements TopKeys {
+export class FleetTop {
   readonly #parts: FleetTopParts
   readonly #nowMs: () => number
   #last: { readonly atMs: number; readonly report: Promise<ScopedReport> } | undefined
@@ -180,3 +200,5 @@ function readOwners(value: unknown): Readonly<Record<string, string>> | undefine
   const entries = Object.entries(value)
   return entries.length <= 64 && entries.every(([, id]) => isText(id)) ? Object.fromEntries(entries) : undefined
 }
+
+export const TOP = partKey<Pick<FleetTop, 'top'>>('top')

@@ -6,7 +6,7 @@ import type { Notice, Store } from 'sluice/internal/engine/ports'
 import { Renewals } from 'sluice/internal/engine/renewals'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { OpenStore } from 'sluice/internal/stores/open/open-store'
-import { ProcessDesk } from '../../admin/process/process-desk.ts'
+import { ProcessView } from '../../admin/process/process-view.ts'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import type { NodeHealth } from '../../edge/health/health.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
@@ -68,7 +68,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const health = new ServingHealth(config, rules)
   const { open, reached } = openStoreOf(config, log, counts, health)
   const { keys } = open
-  const callers = new ProcessDesk({ rules, quotas, entries: config.callerEntries, keys, store: open.store })
+  const callers = new ProcessView({ rules, quotas, entries: config.callerEntries, keys, store: open.store })
   forgetResetCallers(open, callers)
   const observers = new Observers(config, { rules, keys, counts, callers }, parts)
   const shedder = shedderOf(config, keys, quotas)
@@ -165,7 +165,7 @@ function sheddingOf(shedder: LoadShedder, { gateway }: Config): MetricsSource {
 }
 
 /** Makes a process forget callers whose counters another node has reset. */
-function forgetResetCallers({ redis }: OpenStore, callers: ProcessDesk): void {
+function forgetResetCallers({ redis }: OpenStore, callers: ProcessView): void {
   const noticed = ({ kind, key }: Notice): void => {
     if (kind === 'reset_caller') void callers.forget(key)
   }

@@ -1,7 +1,7 @@
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { Quotas } from 'sluice/internal/engine/quotas'
-import type { ProcessDesk } from '../../admin/process/process-desk.ts'
+import type { ProcessView } from '../../admin/process/process-view.ts'
 import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { UsageCounter } from '../../quotas/usage/usage-counter.ts'
@@ -26,7 +26,7 @@ interface Observed {
   readonly rules: () => RuleSet
   readonly keys: KeyEncoder
   readonly counts: ProcessCounts
-  readonly callers: ProcessDesk
+  readonly callers: ProcessView
 }
 
 /** Everything that is notified of decisions in one process. */

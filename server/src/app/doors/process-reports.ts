@@ -1,5 +1,5 @@
 import type { OpenStore } from 'sluice/internal/stores/open/open-store'
-import type { ProcessDesk } from '../../admin/process/process-desk.ts'
+import type { ProcessView } from '../../admin/process/process-view.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
 import { NO_HOT_KEYS } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { Reporter } from '../../observe/reports/reports.ts'
@@ -11,7 +11,7 @@ import type { ServingHealth } from './serving-health.ts'
 
 interface Reported {
   readonly counts: ProcessCounts
-  readonly callers: ProcessDesk
+  readonly callers: ProcessView
   readonly open: OpenStore
   readonly servers: Servers
   readonly gateway: GatewayDoor | undefined

@@ -7,7 +7,7 @@ import { until } from '../../../../tests/servers/until.mjs'
 import { AnchorKeeper } from '../../quotas/audit/anchor-keeper.ts'
 import { makeDataDir, makePostgres, SLOW_MS, type TestDatabase } from '../../quotas/database/databases.suite.ts'
 import { type Quotas, quotasOn } from '../../quotas/open/open-quotas.ts'
-import { customer, SUPPORT } from '../../quotas/records/quota-store.suite.ts'
+import { customer, SUPPORT } from '../../quotas/records/record-store.suite.ts'
 import { FileSink } from '../usage/file-sink.ts'
 import { type AnchorConfig, anchorsOf } from './audit-anchors.ts'
 

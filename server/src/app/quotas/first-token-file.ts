@@ -1,7 +1,8 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { newToken } from '../../admin/access/admin-tokens.ts'
-import type { Actor, TokenStore } from '../../quotas/ports.ts'
+import type { Actor } from '../../quotas/audit/actor.ts'
+import type { TokenStore } from '../../quotas/tables/token-store.ts'
 
 const BY: Actor = { id: 'first-start', name: 'first start', address: undefined, reason: 'there was no token yet' }
 
@@ -10,7 +11,11 @@ const BY: Actor = { id: 'first-start', name: 'first start', address: undefined, 
  * log collectors. The file is written before the token is good, so that no token is ever good and unknown. Returns whether one
  * was made.
  */
-export async function writeFirstToken(store: TokenStore, file: string, nowMs: number): Promise<boolean> {
+export async function writeFirstToken(
+  store: Pick<TokenStore, 'createFirst' | 'hasAny'>,
+  file: string,
+  nowMs: number,
+): Promise<boolean> {
   if (await store.hasAny()) return false
   const { token, kept } = newToken({ name: 'first start', role: 'admin' }, nowMs)
   const written = `${file}.${kept.id}`

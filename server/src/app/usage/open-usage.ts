@@ -4,7 +4,6 @@ import type { Anchor } from '../../quotas/audit/anchor.ts'
 import { AnchorKeeper } from '../../quotas/audit/anchor-keeper.ts'
 import type { Quotas } from '../../quotas/open/open-quotas.ts'
 import { requirePackage } from '../../quotas/optional-package.ts'
-import type { WebhookStore } from '../../quotas/ports.ts'
 import type { AuditSink } from '../../quotas/sinks/audit-sink.ts'
 import { connectKafka, KAFKA_PACKAGE } from '../../quotas/sinks/kafka-producer.ts'
 import { KafkaSink } from '../../quotas/sinks/kafka-sink.ts'
@@ -18,7 +17,7 @@ import { UsageWriter } from '../../quotas/usage/usage-writer.ts'
 import { CrossingQueue } from '../../quotas/webhooks/crossing-queue.ts'
 import { SealedSecrets } from '../../quotas/webhooks/sealed-secrets.ts'
 import { WebhookCourier } from '../../quotas/webhooks/webhook-courier.ts'
-import { SqlWebhookStore } from '../../quotas/webhooks/webhook-store.ts'
+import { WebhookStore } from '../../quotas/webhooks/webhook-store.ts'
 import { forgetOldWebhooks } from '../../quotas/webhooks/webhook-upkeep.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
@@ -78,7 +77,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   })
   const sealed = new SealedSecrets(() => keys.keyFor('webhook secrets'))
   const allowPrivate = config.webhooksPrivate
-  const webhooks = new SqlWebhookStore({ db, audit, sealed, now, allowPrivate })
+  const webhooks = new WebhookStore({ db, audit, sealed, now, allowPrivate })
   const crossings = new CrossingQueue(db, now)
   const file = fileSinkOf(config)
   const sinks = [file, kafkaSinkOf(config)].filter((sink) => sink !== undefined)

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import type { Actor } from '../ports.ts'
+import type { Actor } from './actor.ts'
 
-/** An AuditEntry is one change as it is told: who, what, and what was before and after. */
-export interface AuditEntry {
+/** A NewEntry is one change as it is told: who, what, and what was before and after. */
+export interface NewEntry {
   /** Such as `customers.put`. */
   readonly action: string
   /** Such as `customers/acme`. */
@@ -51,7 +51,7 @@ export const BEFORE_GENESIS: AuditHead = { sequence: -1, hash: '' }
 export const SLUICE: Actor = { id: 'sluice', name: 'sluice', address: undefined, reason: undefined }
 
 /** Returns the entry that a log begins with. It is another one in each database. */
-export function genesis(): AuditEntry {
+export function genesis(): NewEntry {
   return {
     action: 'audit.begin',
     target: `audit/${randomUUID()}`,
@@ -62,7 +62,7 @@ export function genesis(): AuditEntry {
 }
 
 /** auditRow makes the entry that follows `head`. */
-export function auditRow(head: AuditHead, entry: AuditEntry, by: Actor, atMs: number): AuditRow {
+export function auditRow(head: AuditHead, entry: NewEntry, by: Actor, atMs: number): AuditRow {
   const row = {
     sequence: head.sequence + 1,
     at_ms: atMs,

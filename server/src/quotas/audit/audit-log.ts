@@ -1,24 +1,15 @@
+import type { Database, Page, Sql, WholeDatabase } from '../database/database.ts'
 import { AUDIT_KINDS } from '../model.ts'
-import type {
-  Actor,
-  AuditLog as AuditLogPort,
-  AuditQuery,
-  AuditVerification,
-  Database,
-  Page,
-  AuditEntry as ReadEntry,
-  Sql,
-  WholeDatabase,
-} from '../ports.ts'
+import type { Actor } from './actor.ts'
 import type { Anchor, AnchoredHead } from './anchor.ts'
 import {
-  type AuditEntry,
   type AuditHead,
   type AuditRow,
   auditRow,
   BEFORE_GENESIS,
   COLUMNS,
   genesis,
+  type NewEntry,
   NO_ENTRY,
   SLUICE,
 } from './audit-entry.ts'
@@ -26,6 +17,51 @@ import { readCursor, writeCursor } from './cursor.ts'
 import type { FileAnchor } from './file-anchor.ts'
 import type { HeadSignatures, SignedHead } from './signed-head.ts'
 import { type AuditReport, verifyAudit } from './verify-audit.ts'
+
+/** An AuditEntry is one change that was made. */
+export interface AuditEntry {
+  readonly sequence: number
+  readonly atMs: number
+  readonly actor: Actor
+  /** Such as `customers.put`, `tokens.revoke`, `counters.reset`. */
+  readonly action: string
+  /** What was changed: the kind of record and its id. */
+  readonly target: { readonly kind: string; readonly id: string }
+  readonly customerId: string | undefined
+  readonly before: unknown
+  readonly after: unknown
+  /** In hex; chained to that of the entry before. */
+  readonly hash: string
+}
+
+export interface AuditQuery {
+  /** The id or the name of an actor. */
+  readonly actor?: string | undefined
+  readonly action?: string | undefined
+  /** What was changed is of one of these kinds, such as `tiers`. */
+  readonly kinds?: readonly string[] | undefined
+  readonly target?: string | undefined
+  /** The sequence of the newest entry that is wanted. */
+  readonly upTo?: number | undefined
+  readonly customerId?: string | undefined
+  readonly fromMs?: number | undefined
+  readonly toMs?: number | undefined
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** An AuditVerification says whether the chain of entries is whole. */
+export interface AuditVerification {
+  readonly ok: boolean
+  readonly entries: number
+  readonly head: string | undefined
+  /** The first entry that is wrong, and why. */
+  readonly broken: { readonly sequence: number; readonly reason: string } | undefined
+  /** What outside of the database the end was compared with. */
+  readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
+}
 
 const MOST = 1000
 const AT_ONCE = 5000
@@ -42,7 +78,7 @@ export interface AuditAnchors {
 }
 
 /** The AuditLog is only added to, within the transaction of the change that it tells of. */
-export class AuditLog implements AuditLogPort {
+export class AuditLog {
   readonly #db: WholeDatabase
   readonly #signatures: HeadSignatures
   readonly #file: FileAnchor | undefined
@@ -85,7 +121,7 @@ export class AuditLog implements AuditLogPort {
   }
 
   /** append adds entries to the log. Who appends holds the log until the commit; call `committed` after it. */
-  async append(tx: Sql, entries: readonly AuditEntry[], by: Actor): Promise<AppendedHead> {
+  async append(tx: Sql, entries: readonly NewEntry[], by: Actor): Promise<AppendedHead> {
     const previous = await this.#lockHead(tx)
     let head = previous
     const atMs = this.#now()
@@ -160,7 +196,7 @@ export class AuditLog implements AuditLogPort {
   }
 
   /** record appends in a transaction with other work, which says what it did. */
-  async record<T>(by: Actor, work: (tx: Sql) => Promise<{ result: T; entries: readonly AuditEntry[] }>): Promise<T> {
+  async record<T>(by: Actor, work: (tx: Sql) => Promise<{ result: T; entries: readonly NewEntry[] }>): Promise<T> {
     let head: AppendedHead | undefined
     const done = await this.#db.transaction(async (tx) => {
       const { result, entries } = await work(tx)
@@ -172,7 +208,7 @@ export class AuditLog implements AuditLogPort {
   }
 
   /** list returns the newest first. */
-  async list(query: AuditQuery): Promise<Page<ReadEntry>> {
+  async list(query: AuditQuery): Promise<Page<AuditEntry>> {
     const limit = Math.min(Math.max(Math.trunc(query.limit), 1), MOST)
     const before = query.after === undefined ? undefined : Number(readCursor(query.after, 'audit'))
     const rows = await this.#db.query<AuditRow>(
@@ -262,7 +298,7 @@ function targetsOf(id: string): readonly string[] {
   return [id, ...AUDIT_KINDS.map((kind) => `${kind}/${id}`)]
 }
 
-function entryOf(row: AuditRow): ReadEntry {
+function entryOf(row: AuditRow): AuditEntry {
   const slash = row.target.indexOf('/')
   return {
     sequence: row.sequence,

@@ -1,4 +1,4 @@
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 import type { Anchor, AnchoredHead } from './anchor.ts'
 import { type AuditHead, type AuditRow, BEFORE_GENESIS, COLUMNS, hashOf, NO_ENTRY } from './audit-entry.ts'
 import type { HeadSignatures, SignedHead } from './signed-head.ts'

@@ -11,7 +11,6 @@ import type {
 } from 'sluice/internal/engine/quotas'
 import { tierId } from '../../records/tables.ts'
 import type { ApiKey, Customer, Grant, Override, QuotaChange, QuotaRecords, QuotaTable, StoredTier } from '../model.ts'
-import type { Callers } from '../ports.ts'
 import { BlockList } from './block-list.ts'
 import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './caller-entries.ts'
 import { byEnd, GrantRecord } from './grant-record.ts'
@@ -21,6 +20,12 @@ import type { PassOver } from './passed-over.ts'
 import { type BookClock, type BookFrame, CustomerRecord, KeyRecord } from './records.ts'
 import { StoredTiers } from './stored-tiers.ts'
 import { SwitchBoard } from './switch-board.ts'
+
+/** Callers are customers, and API keys without a customer, by the ids of their records. */
+export interface Callers {
+  readonly customers: ReadonlySet<string>
+  readonly keys: ReadonlySet<string>
+}
 
 export interface QuotaBookOptions {
   readonly hash: KeyHash

@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest'
 import { type PostgresEndpoint, type PostgresServer, startPostgres } from '../../../../tests/servers/postgres.mjs'
 import { makeTemporaryDir } from '../../../../tests/servers/reaper.mjs'
 import { sharedPglite, sharedPostgres } from '../../../../tests/servers/shared.ts'
-import type { Database } from '../ports.ts'
+import type { Database } from './database.ts'
 import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
 

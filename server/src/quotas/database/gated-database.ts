@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database, Sql, TransactionOptions, WholeDatabase } from '../ports.ts'
+import type { Database, Sql, TransactionOptions, WholeDatabase } from './database.ts'
 import { DatabaseFault } from './database-fault.ts'
 
 /** What is known of a database by what it answered. */

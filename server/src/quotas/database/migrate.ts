@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database, Sql } from '../ports.ts'
+import type { Database, Sql } from './database.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
 
 /** Nodes that migrate at the same time wait for each other here. Any number will do that nobody else uses: "sluice" in bytes. */

@@ -1,5 +1,5 @@
 import { type OptionalPackage, requirePackage } from '../optional-package.ts'
-import type { Database } from '../ports.ts'
+import type { Database } from './database.ts'
 import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
 

@@ -1,6 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database, Sql, TransactionOptions } from '../ports.ts'
 import { Backoff } from './backoff.ts'
+import type { Database, Sql, TransactionOptions } from './database.ts'
 import { Listeners, quotedChannel } from './listeners.ts'
 import { type Answer, type PgliteProcess, startPglite } from './pglite-process.ts'
 import { PgliteUpkeep, type UpkeepOptions } from './pglite-upkeep.ts'

@@ -3,7 +3,7 @@ import { freePort } from '../../../../tests/servers/ports.mjs'
 import { startProxy } from '../../../../tests/servers/proxy.mjs'
 import { sharedPostgres } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
-import type { Database } from '../ports.ts'
+import type { Database } from './database.ts'
 import { migrate } from './migrate.ts'
 import { openPostgres, type PostgresOptions } from './postgres-database.ts'
 

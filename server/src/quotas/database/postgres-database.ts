@@ -1,6 +1,6 @@
 import type { Client, ClientConfig, Pool, PoolClient, QueryResult } from 'pg'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database, Sql, TransactionOptions } from '../ports.ts'
+import type { Database, Sql, TransactionOptions } from './database.ts'
 import { faultOf, isSqlError } from './database-fault.ts'
 import { postgresAddress } from './postgres-address.ts'
 import { PostgresListener } from './postgres-listener.ts'

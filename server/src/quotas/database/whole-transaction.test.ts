@@ -1,7 +1,7 @@
 import { AsyncResource } from 'node:async_hooks'
 import { describe, expect, it } from 'vitest'
 import { quotasOn } from '../open/open-quotas.ts'
-import type { WholeDatabase } from '../ports.ts'
+import type { WholeDatabase } from './database.ts'
 import { SLOW_MS, testDatabases } from './databases.suite.ts'
 
 describe.each(testDatabases)('several transactions that are one, on %s', { timeout: SLOW_MS }, (_, make) => {

@@ -4,11 +4,11 @@ import { FileAnchor } from '../audit/file-anchor.ts'
 import { HeadSignatures } from '../audit/signed-head.ts'
 import type { AuditReport } from '../audit/verify-audit.ts'
 import { Backoff } from '../database/backoff.ts'
+import type { Database } from '../database/database.ts'
 import { type DatabaseHealth, GatedDatabase } from '../database/gated-database.ts'
 import { migrate } from '../database/migrate.ts'
 import { type DatabasePlace, openDatabase } from '../database/open-database.ts'
-import type { Database, QuotaStore } from '../ports.ts'
-import { SqlQuotaStore } from '../records/sql-quota-store.ts'
+import { RecordStore } from '../records/record-store.ts'
 import { ApiKeyHash } from '../tables/api-key-hash.ts'
 import { IdempotencyKeys } from '../tables/idempotency-keys.ts'
 import { NodeTable } from '../tables/node-table.ts'
@@ -20,7 +20,7 @@ import { UsageStore } from '../tables/usage-store.ts'
 /** Quotas is everything that is kept in the database. Until that was opened, whatever is asked is answered DATABASE_UNAVAILABLE. */
 export interface Quotas {
   readonly db: Database
-  readonly store: QuotaStore
+  readonly store: RecordStore
   readonly audit: AuditLog
   readonly apiKeys: ApiKeyHash
   /** Keys of the installation, one for each purpose. */
@@ -86,7 +86,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
     keys,
     audit,
     tokens,
-    store: new SqlQuotaStore(db, audit, { now, ...(refreshEveryMs !== undefined && { refreshEveryMs }) }),
+    store: new RecordStore(db, audit, { now, ...(refreshEveryMs !== undefined && { refreshEveryMs }) }),
     apiKeys: new ApiKeyHash(keys),
     usage: new UsageStore(db, now),
     rules: new RuleTable(db, audit, now),

@@ -1,6 +1,6 @@
 import { Backoff } from '../database/backoff.ts'
+import type { Database } from '../database/database.ts'
 import type { QuotaChange } from '../model.ts'
-import type { Database } from '../ports.ts'
 import { CHANNEL, readNews } from './change-log.ts'
 
 export interface FollowerEvents {

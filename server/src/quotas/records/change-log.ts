@@ -1,7 +1,7 @@
 import type { Row } from '../../records/record-table.ts'
 import { tableOf } from '../../records/tables.ts'
+import type { Sql } from '../database/database.ts'
 import type { QuotaChange, QuotaTable } from '../model.ts'
-import type { Sql } from '../ports.ts'
 import type { Step } from './change-plan.ts'
 
 /** Where changes are told. */

@@ -1,7 +1,7 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import type { Row } from '../../records/record-table.ts'
 import { tableOf } from '../../records/tables.ts'
-import type { AuditEntry } from '../audit/audit-entry.ts'
+import type { NewEntry } from '../audit/audit-entry.ts'
 import type { QuotaTable } from '../model.ts'
 
 /** A Change puts a record, or removes the one that has the id. */
@@ -64,7 +64,7 @@ function rowOf({ table, id, record }: Change): Row {
 }
 
 /** auditOf is the entry of a step in the audit log. */
-export function auditOf({ table, id, before, after }: Step, inForceOn?: ReadonlyMap<string, unknown>): AuditEntry {
+export function auditOf({ table, id, before, after }: Step, inForceOn?: ReadonlyMap<string, unknown>): NewEntry {
   const kept = tableOf(table)
   const found = inForceOn?.get(`${table}/${id}`)
   const more = found === undefined ? {} : { inForceOn: found }

@@ -1,5 +1,5 @@
+import type { Sql } from '../database/database.ts'
 import type { QuotaTable } from '../model.ts'
-import type { Sql } from '../ports.ts'
 import type { Change } from './change-plan.ts'
 
 /** What is about a customer, and about a key: it goes with them. Keys of customers come last. */

@@ -1,7 +1,7 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RecordTable } from '../../records/record-table.ts'
 import { readCursor } from '../audit/cursor.ts'
-import type { ListQuery } from '../ports.ts'
+import type { ListQuery } from '../database/database.ts'
 import { selectList } from './record-sql.ts'
 
 const MOST = 1000

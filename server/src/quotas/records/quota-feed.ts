@@ -1,7 +1,7 @@
 import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
 import { Backoff } from '../database/backoff.ts'
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../model.ts'
-import type { QuotaStore } from '../ports.ts'
+import type { RecordStore } from './record-store.ts'
 
 /** How much of what is known is true now. */
 export type FeedState =
@@ -23,7 +23,7 @@ export interface FeedListener {
  * on with what it has, and heals.
  */
 export class QuotaFeed {
-  readonly #store: QuotaStore
+  readonly #store: RecordStore
   readonly #listener: FeedListener
   readonly #now: () => number
   readonly #backoff = new Backoff(200, 10_000)
@@ -36,7 +36,7 @@ export class QuotaFeed {
   #retry: NodeJS.Timeout | undefined
   #early: QuotaChange[] = []
 
-  constructor(store: QuotaStore, listener: FeedListener, now: () => number = Date.now) {
+  constructor(store: RecordStore, listener: FeedListener, now: () => number = Date.now) {
     this.#store = store
     this.#listener = listener
     this.#now = now

@@ -1,7 +1,7 @@
 import { type AuditRow, COLUMNS } from '../audit/audit-entry.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { Backoff } from '../database/backoff.ts'
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 import type { Leases } from '../tables/leases.ts'
 import type { AuditSink } from './audit-sink.ts'
 

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto'
-import type { ApiKeyHash as ApiKeyHashPort } from '../ports.ts'
 import type { SecretKeys } from './secret-keys.ts'
 
 const LONGEST_PREFIX = 8
@@ -10,7 +9,7 @@ export function hashApiKey(secret: string, apiKey: string): string {
 }
 
 /** An ApiKeyHash hashes API keys under the key of the installation. */
-export class ApiKeyHash implements ApiKeyHashPort {
+export class ApiKeyHash {
   readonly #keys: SecretKeys
   #secret: string | undefined
 

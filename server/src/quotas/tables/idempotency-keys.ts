@@ -1,5 +1,22 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { IdempotencyStore, KeptAnswer, WholeDatabase } from '../ports.ts'
+import type { WholeDatabase } from '../database/database.ts'
+
+/** KeptAnswer is what is kept under an idempotency key. `sealed` can be read only by who knows the key. */
+export interface KeptAnswer {
+  readonly fingerprint: string
+  /** Undefined: the first request is under way. */
+  readonly sealed: string | undefined
+}
+
+/** An IdempotencyStore remembers the answers to creations for 24 hours, under a hash of who asked and the key. */
+export interface IdempotencyStore {
+  /** claim returns what is kept under an id; undefined: it was free, and is the caller's now. It throws IDEMPOTENCY_KEYS_TOO_MANY. */
+  claim(id: string, owner: string, fingerprint: string): Promise<KeptAnswer | undefined>
+  /** Does what a claim is for, and fills it with what `seal` makes of the result: both, or neither. */
+  fill<T>(id: string, work: () => Promise<T>, seal: (result: T) => string): Promise<T>
+  /** Frees a claim for which nothing was done. */
+  free(id: string): Promise<void>
+}
 
 const KEPT_FOR = '24 hours'
 /** A first request that was never finished, because its node ended, does not hold its key for longer. */

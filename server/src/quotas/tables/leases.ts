@@ -1,4 +1,4 @@
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 
 /** Leases let one node at a time do a piece of work. They end by the clock of the database, if their holder is silent. */
 export class Leases {

@@ -1,4 +1,4 @@
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 
 /** Where nodes ask each other what they decide by, and say when they have written it. */
 const CHANNEL = 'sluice_nodes'

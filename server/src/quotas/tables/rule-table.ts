@@ -1,9 +1,21 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import { loadRules } from 'sluice/internal/core/rules/load'
+import type { Actor } from '../audit/actor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { readCursor, writeCursor } from '../audit/cursor.ts'
 import { RULES_TABLE } from '../book/in-force.ts'
-import type { Actor, Database, ListQuery, Page, RuleTable as RuleTablePort, RuleVersion, Sql } from '../ports.ts'
+import type { Database, ListQuery, Page, Sql } from '../database/database.ts'
+
+/** A RuleVersion is one text of rules that the table has had. */
+export interface RuleVersion {
+  readonly version: number
+  readonly isActive: boolean
+  readonly createdAtMs: number
+  readonly by: string
+  readonly comment: string | undefined
+  readonly limits: number
+  readonly domains: readonly string[]
+}
 
 /** What a text of rules comes to. */
 export interface RuleFigures {
@@ -34,7 +46,7 @@ const HEAD = `version, version = (SELECT max(version) FROM sluice.rate_limit_rul
 const MOST = 1000
 
 /** A RuleTable keeps versions of rules. The newest one is in force. */
-export class RuleTable implements RuleTablePort {
+export class RuleTable {
   readonly #db: Database
   readonly #audit: AuditLog
   readonly #now: () => number

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 
 /**
  * SecretKeys are made of one secret, which is the same on all nodes: SLUICE_SECRET or, where that is not set, a random one in the

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { newToken } from '../../admin/access/admin-tokens.ts'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
-import { customer, SUPPORT } from '../records/quota-store.suite.ts'
-import type { UsageQuery } from './usage-store.ts'
+import { customer, SUPPORT } from '../records/record-store.suite.ts'
+import type { KeyUsageQuery } from './usage-store.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -88,7 +88,7 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
       expect(await usage.add({ ...first, node: 'b', counts: [count(MIDNIGHT, { keyId: 'k1' })] })).toBe(true)
       expect(await usage.add({ node: 'a', id: '2', counts: [] })).toBe(true)
       const range = { customerId: 'acme', fromMs: MIDNIGHT - DAY, toMs: MIDNIGHT + DAY, limit: 99 }
-      const read = async (query: Partial<UsageQuery>) =>
+      const read = async (query: Partial<KeyUsageQuery>) =>
         (await usage.read({ ...range, granularity: 'day', ...query })).items
       expect(await read({ granularity: 'hour' })).toEqual([
         { customerId: 'acme', limit: 'api/orders', atMs: MIDNIGHT, allowed: 6, refused: 3, cost: 15 },

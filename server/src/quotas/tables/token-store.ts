@@ -1,6 +1,8 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import type { Actor } from '../audit/actor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
-import type { Actor, AdminToken, Database, Role, Sql, TokenStore as TokenStorePort } from '../ports.ts'
+import type { Database, Sql } from '../database/database.ts'
+import type { AdminToken, Role } from './admin-token.ts'
 import { KnownTokens } from './known-tokens.ts'
 
 const ROLES: readonly Role[] = ['viewer', 'operator', 'admin']
@@ -25,7 +27,7 @@ const IS_GOOD = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > to_t
 const WRITE_EVERY_MS = 60_000
 
 /** A TokenStore keeps tokens as hashes. They are random and long: nobody guesses one from its SHA-256. */
-export class TokenStore implements TokenStorePort {
+export class TokenStore {
   readonly #db: Database
   readonly #audit: AuditLog
   readonly #now: () => number

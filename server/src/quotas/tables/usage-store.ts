@@ -1,5 +1,24 @@
 import { readCursor, writeCursor } from '../audit/cursor.ts'
-import type { UsageQuery as AdminUsageQuery, Database, Page, UsageRow, UsageStore as UsageStorePort } from '../ports.ts'
+import type { Database, Page } from '../database/database.ts'
+
+export interface UsageQuery {
+  readonly customerId?: string | undefined
+  readonly fromMs: number
+  readonly toMs: number
+  readonly granularity: 'hour' | 'day'
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+/** A UsageRow is what one customer did under one limit in one hour or day. */
+export interface UsageRow {
+  readonly customerId: string
+  readonly limit: string
+  readonly atMs: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
 
 /** A UsageCount is what one caller did under one limit, within an hour. */
 export interface UsageCount {
@@ -21,7 +40,7 @@ export interface UsageBatch {
   readonly counts: readonly UsageCount[]
 }
 
-export interface UsageQuery extends AdminUsageQuery {
+export interface KeyUsageQuery extends UsageQuery {
   readonly keyId?: string | undefined
   readonly limitName?: string | undefined
 }
@@ -43,7 +62,7 @@ const BATCHES_FOR_MS = 7 * DAY_MS
  * A UsageStore keeps what customers used, by hours and days of UTC. A day in another time zone is the sum of its hours, as long as those
  * are kept.
  */
-export class UsageStore implements UsageStorePort {
+export class UsageStore {
   readonly #db: Database
   readonly #now: () => number
 
@@ -68,7 +87,7 @@ export class UsageStore implements UsageStorePort {
   }
 
   /** read returns sums in the order of time, customers and limits. Days are whole days of UTC. */
-  async read(query: UsageQuery): Promise<Page<UsageRow>> {
+  async read(query: KeyUsageQuery): Promise<Page<UsageRow>> {
     const { customerId = null, keyId = null, limitName = null, fromMs, toMs, granularity } = query
     const size = Math.min(Math.max(Math.trunc(query.limit) || 1, 1), MOST)
     const after = query.after === undefined ? [null, null, null] : placeOf(query.after)

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
-import { CallerHoursReader } from './caller-hours.ts'
+import { CallerHours } from './caller-hours.ts'
 
 const HOUR = 3_600_000
 const NOON = 500_004 * HOUR
@@ -20,7 +20,7 @@ describe.each(testDatabases)('what callers did in an hour, read from %s', { time
       count('', 'other', 'shop/api_key', NOON, 5_000),
     ]
     await quotas.usage.add({ node: 'n', id: '1', counts })
-    return new CallerHoursReader(quotas.db)
+    return new CallerHours(quotas.db)
   }
   const callers = (customers: readonly string[], keys: readonly string[] = []) => {
     return { customers: new Set(customers), keys: new Set(keys) }

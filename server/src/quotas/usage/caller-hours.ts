@@ -1,7 +1,17 @@
-import type { CallerHour, CallerHours, Callers, Database } from '../ports.ts'
+import type { Callers } from '../book/quota-book.ts'
+import type { Database } from '../database/database.ts'
+import type { UsageRow } from '../tables/usage-store.ts'
 
-/** CallerHoursReader sums what callers did in single hours, by key and limit, from what nodes have written. */
-export class CallerHoursReader implements CallerHours {
+/** A CallerHour is what one caller did under one limit in an hour. */
+export interface CallerHour extends Pick<UsageRow, 'customerId' | 'allowed' | 'refused' | 'cost'> {
+  /** '': the caller had no key. */
+  readonly keyId: string
+  /** The domain and the id of the rule, with a slash between. */
+  readonly limit: string
+}
+
+/** CallerHours sums what callers did in single hours, by key and limit, from what nodes have written. */
+export class CallerHours {
   readonly #db: Pick<Database, 'query'>
 
   constructor(db: Pick<Database, 'query'>) {

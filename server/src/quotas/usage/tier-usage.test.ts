@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { customer, key } from '../book/records.suite.ts'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
-import { SUPPORT } from '../records/quota-store.suite.ts'
+import { SUPPORT } from '../records/record-store.suite.ts'
 import type { UsageCount } from '../tables/usage-store.ts'
-import { TierUsageReader } from './tier-usage.ts'
+import { TierUsage } from './tier-usage.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -28,7 +28,7 @@ describe.each(testDatabases)('use by tier, on %s', { timeout: SLOW_MS }, (_, mak
     await quotas.store.put('api_keys', key('k-gold', 'a', { tier: 'gold' }), SUPPORT)
     const waiting: UsageCount[] = []
     const queries = { count: 0 }
-    const reader = new TierUsageReader({
+    const reader = new TierUsage({
       db: {
         query: (sql, values) => {
           queries.count++

@@ -1,5 +1,18 @@
-import type { Database, TierPeriod, TierUsage, TierUse } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 import type { UsageCount } from '../tables/usage-store.ts'
+
+export type TierPeriod = '1h' | '24h' | '30d'
+
+/** A TierUse is what the customers of one tier used. */
+export interface TierUse {
+  /** Undefined: customers without a tier. */
+  readonly tier: string | undefined
+  /** How many customers have the tier now. */
+  readonly customers: number
+  readonly allowed: number
+  readonly refused: number
+  readonly cost: number
+}
 
 export interface TierUsageParts {
   readonly db: Pick<Database, 'query'>
@@ -19,10 +32,15 @@ const KEPT_MS = 2_000
 /** Tiers that are told of: those with the most customers. */
 const MOST = 500
 
-type Answer = Awaited<ReturnType<TierUsage['byTier']>>
+interface Answer {
+  readonly sinceMs: number
+  /** Everything that was counted before is in it. */
+  readonly completeUntilMs: number
+  readonly tiers: readonly TierUse[]
+}
 
-/** TierUsageReader adds up what the database has by tier and hour, and what waits to be written. It reads rows by tiers, not by customers. */
-export class TierUsageReader implements TierUsage {
+/** TierUsage adds up what the database has by tier and hour, and what waits to be written. It reads rows by tiers, not by customers. */
+export class TierUsage {
   readonly #parts: TierUsageParts
   readonly #nowMs: () => number
   readonly #kept = new Map<TierPeriod, { readonly atMs: number; readonly answer: Promise<Answer> }>()

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
-import type { UsageQuery } from '../ports.ts'
+import type { UsageQuery } from '../tables/usage-store.ts'
 import { UsagePages } from './usage-pages.ts'
 
 const HOUR = 3_600_000

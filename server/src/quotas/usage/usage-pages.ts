@@ -1,10 +1,11 @@
 import { readCursor, writeCursor } from '../audit/cursor.ts'
-import type { Database, Page, UsageQuery, UsageRow, UsageStore } from '../ports.ts'
+import type { Database, Page } from '../database/database.ts'
+import type { UsageQuery, UsageRow } from '../tables/usage-store.ts'
 
 const MOST = 5_000
 
 /** UsagePages reads usage for the admin API: by time, then customer, then limit; all keys of a customer together. */
-export class UsagePages implements UsageStore {
+export class UsagePages {
   readonly #db: Database
 
   constructor(db: Database) {

@@ -1,4 +1,4 @@
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 import type { Crossing } from '../usage/usage-news.ts'
 import { onceOf, thresholdEvent } from './webhook-event.ts'
 

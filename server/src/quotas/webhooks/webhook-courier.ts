@@ -1,4 +1,5 @@
-import type { Actor, Database } from '../ports.ts'
+import type { Actor } from '../audit/actor.ts'
+import type { Database } from '../database/database.ts'
 import { retryDelayMs } from './retry-schedule.ts'
 import { goodSecrets, type SealedSecrets } from './sealed-secrets.ts'
 import { type SendOptions, sendWebhook, type WebhookOutcome } from './send-webhook.ts'

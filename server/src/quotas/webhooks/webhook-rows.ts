@@ -1,4 +1,40 @@
-import type { WebhookDelivery, WebhookEndpoint } from '../ports.ts'
+/** A WebhookEndpoint is where events are sent. Its secrets are never read again. */
+export interface WebhookEndpoint {
+  readonly id: string
+  readonly url: string
+  readonly description: string
+  /** Undefined: it hears of every customer. */
+  readonly customerId: string | undefined
+  readonly events: readonly string[]
+  /** In percent. */
+  readonly thresholds: readonly number[]
+  readonly isEnabled: boolean
+  /** Why it was switched off, where the service did that. */
+  readonly disabledReason: string | undefined
+  readonly version: number
+  readonly createdAtMs: number
+  readonly updatedAtMs: number
+}
+
+export type WebhookFields = Pick<
+  WebhookEndpoint,
+  'url' | 'description' | 'customerId' | 'events' | 'thresholds' | 'isEnabled'
+>
+
+/** A WebhookDelivery is one event on its way to one endpoint. Its id is the `webhook-id` of every attempt. */
+export interface WebhookDelivery {
+  readonly id: string
+  readonly endpointId: string
+  readonly event: string
+  readonly state: 'waiting' | 'delivered' | 'failed'
+  readonly attempts: number
+  readonly nextAtMs: number | undefined
+  readonly lastStatus: number | undefined
+  readonly lastError: string | undefined
+  readonly body: string
+  readonly createdAtMs: number
+  readonly finishedAtMs: number | undefined
+}
 
 /** How endpoints and deliveries are read from their tables. */
 export interface EndpointRow {

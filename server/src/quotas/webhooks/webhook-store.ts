@@ -1,22 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import type { Actor } from '../audit/actor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { readCursor, writeCursor } from '../audit/cursor.ts'
-import type {
-  Actor,
-  Database,
-  ListQuery,
-  Page,
-  Sql,
-  WebhookDelivery,
-  WebhookEndpoint,
-  WebhookFields,
-  WebhookStore,
-} from '../ports.ts'
+import type { Database, ListQuery, Page, Sql } from '../database/database.ts'
 import type { SealedSecrets } from './sealed-secrets.ts'
 import { checkWebhookUrl } from './send-webhook.ts'
 import { checkWebhookSecret } from './signature.ts'
 import { testEvent } from './webhook-event.ts'
+import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from './webhook-rows.ts'
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
@@ -40,8 +32,8 @@ export interface WebhookStoreParts {
   readonly allowPrivate?: boolean
 }
 
-/** SqlWebhookStore keeps webhooks in the database. */
-export class SqlWebhookStore implements WebhookStore {
+/** WebhookStore keeps webhooks in the database. */
+export class WebhookStore {
   readonly #db: Database
   readonly #audit: AuditLog
   readonly #sealed: SealedSecrets

@@ -1,4 +1,4 @@
-import type { Database } from '../ports.ts'
+import type { Database } from '../database/database.ts'
 
 const DAY_MS = 86_400_000
 /** Deliveries can be looked at for a month. */

@@ -3,15 +3,15 @@ import { describe, expect, it } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
-import type { WebhookFields } from '../ports.ts'
-import { SUPPORT } from '../records/quota-store.suite.ts'
+import { SUPPORT } from '../records/record-store.suite.ts'
 import type { Crossing } from '../usage/usage-news.ts'
 import { CrossingQueue } from './crossing-queue.ts'
 import { startReceiver } from './receiver.suite.ts'
 import { SealedSecrets } from './sealed-secrets.ts'
 import { newWebhookSecret } from './signature.ts'
 import { type DeliveryOutcome, WebhookCourier } from './webhook-courier.ts'
-import { MAX_ENDPOINTS, SqlWebhookStore } from './webhook-store.ts'
+import type { WebhookFields } from './webhook-rows.ts'
+import { MAX_ENDPOINTS, WebhookStore } from './webhook-store.ts'
 
 const START = Date.parse('2026-03-10T12:00:00Z')
 const MINUTE = 60_000
@@ -58,7 +58,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     const node = async () => {
       const quotas = await quotasOn(await place.open(), { now, secret: 'of the installation' })
       const sealed = new SealedSecrets(() => quotas.keys.keyFor('webhook secrets'))
-      const store = new SqlWebhookStore({ ...quotas, sealed, now, allowPrivate: true })
+      const store = new WebhookStore({ ...quotas, sealed, now, allowPrivate: true })
       const outcomes: DeliveryOutcome[] = []
       const courier = new WebhookCourier({
         db: quotas.db,
@@ -261,7 +261,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
   it('refuses addresses that no webhook may go to, a stale version, and one too many', async () => {
     const { db, audit, keys, store } = await open()
     const sealed = new SealedSecrets(() => keys.keyFor('webhook secrets'))
-    const strict = new SqlWebhookStore({ db, audit, sealed })
+    const strict = new WebhookStore({ db, audit, sealed })
     expect(() => strict.create(fields('https://127.0.0.1/'), newWebhookSecret(), SUPPORT)).toThrow(
       'WEBHOOK_URL_INVALID',
     )

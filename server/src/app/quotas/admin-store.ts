@@ -1,0 +1,106 @@
+import { newToken } from '../../admin/access/admin-tokens.ts'
+import { entryJson } from '../../admin/audit/operations.ts'
+import { tokenJson } from '../../admin/tokens/token-forms.ts'
+import type { Actor } from '../../quotas/audit/actor.ts'
+import { openQuotas, type Quotas } from '../../quotas/open/open-quotas.ts'
+import type { Role } from '../../quotas/tables/admin-token.ts'
+import { keyPrefixOf, redisTlsOf } from '../settings/counter-settings.ts'
+import { databaseOf, dataDirOf } from '../settings/database-settings.ts'
+import type { Flags } from '../settings/flags.ts'
+import { auditFileOf } from '../settings/log-settings.ts'
+import { redisUrlOf } from '../settings/redis-settings.ts'
+import { SettingSources } from '../settings/setting-sources.ts'
+import { lastOf } from '../settings/setting-values.ts'
+import { SETTINGS } from '../settings/settings.ts'
+import { type AnchorConfig, anchorsOf } from './audit-anchors.ts'
+
+const OF_DATABASE = ['database', 'data', 'first-token-file', 'secret', 'config']
+/** Where the end of the audit log is known, too. */
+const OF_ANCHORS = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix', 'audit-file']
+
+/** STORE_FLAGS are the flags that say where a database is. They mean what they mean to serve. */
+export const STORE_FLAGS = SETTINGS.filter(({ flag }) => [...OF_DATABASE, ...OF_ANCHORS].includes(flag))
+
+/** A ShownToken is a token as the admin API shows it. */
+export type ShownToken = ReturnType<typeof tokenJson>
+export type ShownEntry = ReturnType<typeof entryJson>
+
+/** A AdminStore is what commands do with tokens and the audit log: in a database, or through a service that runs. */
+export interface AdminStore {
+  createToken(options: NewTokenOptions): Promise<ShownToken & { readonly token: string }>
+  listTokens(): Promise<readonly ShownToken[]>
+  /** revokeToken returns undefined where there is no token of that id. */
+  revokeToken(id: string): Promise<ShownToken | undefined>
+  /** audit returns a page, the newest first. */
+  audit(query: AuditPageQuery): Promise<{ readonly items: readonly ShownEntry[]; readonly next: string | undefined }>
+  verifyAudit(): Promise<VerifiedAudit>
+  close(): Promise<void>
+}
+
+export interface NewTokenOptions {
+  readonly name: string
+  readonly role: Role
+  readonly expiresAtMs: number | undefined
+}
+
+export interface AuditPageQuery {
+  readonly customerId: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+export interface VerifiedAudit {
+  readonly entries: number
+  /** What outside of the database the end was compared with. */
+  readonly anchors: readonly string[]
+  /** Anchors with which it was not compared, and why. */
+  readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
+  readonly problems: readonly { readonly sequence: number; readonly what: string }[]
+}
+
+/** openDirectStore opens the database that a command line names; undefined where it names none. */
+export async function openDirectStore(flags: Flags, env: NodeJS.ProcessEnv): Promise<AdminStore | undefined> {
+  const from = new SettingSources(flags, env)
+  const place = databaseOf(from)
+  if (place === undefined) return undefined
+  const options = {
+    secret: from.value('secret'),
+    dataDir: dataDirOf(from),
+    anchors: anchorsOf(anchorConfigOf(from, env)),
+  }
+  return directStore(await openQuotas(place, options))
+}
+
+function anchorConfigOf(from: SettingSources, env: NodeJS.ProcessEnv): AnchorConfig {
+  const redis = from.given('redis')
+  return {
+    redisUrl: redis && redisUrlOf(lastOf(redis), redis.where, env),
+    keyPrefix: keyPrefixOf(from),
+    redisTls: redisTlsOf(from, env),
+    redisSentinelAuth: env.REDIS_SENTINEL_AUTH || undefined,
+    auditFile: auditFileOf(from),
+  }
+}
+
+const BY: Actor = { id: 'cli', name: 'sluice', address: undefined, reason: undefined }
+
+function directStore(quotas: Quotas): AdminStore {
+  const { tokens, audit } = quotas
+  return {
+    async createToken(options) {
+      const { token, kept } = newToken(options, Date.now())
+      return { ...tokenJson(await tokens.create(kept, BY)), token }
+    },
+    listTokens: async () => (await tokens.list()).map(tokenJson),
+    async revokeToken(id) {
+      const revoked = await tokens.revoke(id, BY)
+      return revoked && tokenJson(revoked)
+    },
+    async audit(query) {
+      const { items, next } = await audit.list(query)
+      return { items: items.map(entryJson), next }
+    },
+    verifyAudit: () => quotas.verifyAudit(),
+    close: () => quotas.close(),
+  }
+}
