@@ -3,9 +3,9 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } fr
 import { dirname, join, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { bundleOutputs, writeBundle } from './bundle.mjs'
-import { commonJsOutputs, writeCommonJs } from './common-js.mjs'
 import { compile } from './compiler.mjs'
 import { dashboardOutputs, dashboardSettings, dashboardSources, writeDashboard } from './dashboard.mjs'
+import { entryOutputs, writeEntries } from './entries.mjs'
 import { writeLuaModules } from './lua.mjs'
 import { ensureInstalled, readStamp, requireNode, root, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
@@ -32,7 +32,7 @@ export async function ensureBuilt() {
   if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist) && isBundled()) return false
   // The server is compiled against the library's declarations.
   await Promise.all([buildPackage(library).then(() => buildPackage(server)), buildPackage(client)])
-  await Promise.all([writeBundle(root), ensureDashboard()])
+  await Promise.all([writeEntries(root), writeEntries(join(root, 'client')), writeBundle(root), ensureDashboard()])
   writeStamp(root, buildStamp, fingerprint)
   return true
 }
@@ -60,6 +60,9 @@ export function sourceFingerprint(dir = root) {
   )
   const settings = [
     'package-lock.json',
+    'package.json',
+    'client/package.json',
+    ...['bundle', 'declarations', 'entries'].map((name) => `scripts/${name}.mjs`),
     'tsconfig.json',
     'dashboard/index.html',
     'dashboard/vite.config.ts',
@@ -103,10 +106,15 @@ export function plannedOutputs(packageDir) {
   return outputs
 }
 
-const outputsExist = ({ dir }) =>
-  [...plannedOutputs(join(root, dir)).keys(), ...commonJsOutputs(join(root, dir))].every((output) => existsSync(output))
+const outputsExist = ({ dir }) => [...plannedOutputs(join(root, dir)).keys()].every((output) => existsSync(output))
 
-const isBundled = () => [...bundleOutputs(root), ...dashboardOutputs(root)].every((output) => existsSync(output))
+const isBundled = () =>
+  [
+    ...bundleOutputs(root),
+    ...dashboardOutputs(root),
+    ...entryOutputs(root),
+    ...entryOutputs(join(root, 'client')),
+  ].every((output) => existsSync(output))
 
 async function buildPackage({ dir, project, buildInfo }) {
   const packageDir = join(root, dir)
@@ -116,7 +124,6 @@ async function buildPackage({ dir, project, buildInfo }) {
   removeOrphans(packageDir, outputs)
   const { ok, text } = await compile(project)
   if (!ok) throw new SetupError(`the build failed (${project}):\n${text.trimEnd()}`)
-  writeCommonJs(packageDir)
   copyAssets(outputs)
 }
 
@@ -126,7 +133,7 @@ export function removeOrphans(packageDir, outputs = plannedOutputs(packageDir)) 
   const dashboard = join(packageDir, 'dist', 'dashboard') + sep
   for (const file of listFiles(join(packageDir, 'dist'))) {
     if (dirname(file) === bundle || file.startsWith(dashboard)) continue
-    const output = file.replace(/(\.names)?\.d\.c?ts$|\.cjs$/, '.js')
+    const output = file.replace(/\.d\.ts$/, '.js')
     if (!outputs.has(file) && !outputs.has(output)) rmSync(file)
   }
 }

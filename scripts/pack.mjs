@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { ensureBuilt } from './build.mjs'
@@ -18,10 +19,25 @@ export async function packAll(folder) {
 }
 
 async function packOne(packageDir, folder) {
-  const { name, version } = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8'))
-  const { ok, text } = await npm(['pack', packageDir, '--pack-destination', folder, '--ignore-scripts'], true)
-  if (!ok) throw new SetupError(`npm pack failed:\n${text.trimEnd()}`)
-  return join(folder, `${name}-${version}.tgz`)
+  const manifest = JSON.parse(readFileSync(join(packageDir, 'package.json'), 'utf8'))
+  const staged = mkdtempSync(join(tmpdir(), 'sluice-pack-'))
+  try {
+    for (const path of [...manifest.files, 'README.md', 'LICENSE']) {
+      if (existsSync(join(packageDir, path))) cpSync(join(packageDir, path), join(staged, path), { recursive: true })
+    }
+    writeFileSync(join(staged, 'package.json'), `${JSON.stringify(published(manifest), null, 2)}\n`)
+    const { ok, text } = await npm(['pack', staged, '--pack-destination', folder, '--ignore-scripts'], true)
+    if (!ok) throw new SetupError(`npm pack failed:\n${text.trimEnd()}`)
+  } finally {
+    rmSync(staged, { recursive: true })
+  }
+  return join(folder, `${manifest.name}-${manifest.version}.tgz`)
+}
+
+/** published leaves out of a manifest what is for work on the repository: its parts have no names outside of it. */
+function published({ scripts, devDependencies, workspaces, overrides, ...manifest }) {
+  const exported = Object.entries(manifest.exports).filter(([name]) => name !== './internal/*')
+  return { ...manifest, exports: Object.fromEntries(exported) }
 }
 
 async function main() {

@@ -47,10 +47,13 @@ export const MODULES = new Map([
   ['sluice/fastify', 'src/middleware/fastify/index.ts'],
   ['sluice/fetch', 'src/middleware/fetch/index.ts'],
   ['sluice/hono', 'src/middleware/hono/index.ts'],
+  ['sluice/jwt', 'src/entries/jwt.ts'],
   ['sluice/koa', 'src/middleware/koa/index.ts'],
   ['sluice/nest', 'src/middleware/nest/index.ts'],
   ['sluice/opentelemetry', 'src/observers/opentelemetry/index.ts'],
   ['sluice/prometheus', 'src/observers/prometheus/index.ts'],
+  ['sluice/redis', 'src/entries/redis.ts'],
+  ['sluice/rules', 'src/entries/rules.ts'],
   ['sluice-client', 'client/src/index.ts'],
   ['sluice-client/check', 'client/src/check/index.ts'],
 ])

@@ -35,6 +35,7 @@ export const ERROR_RULES = {
   GATE_OPTIONS_INVALID: 'See docs/middleware.md for the options and their values.',
   REDIS_CLIENT_INVALID:
     'redis must be an address, or a client from the redis package (version 5 or newer) or from ioredis for a single server.',
+  ENTRY_NOT_BUNDLED: 'Import the entry that is named and pass what it returns (docs/middleware.md).',
   YAML_PACKAGE_MISSING:
     'The yaml package could not be loaded. It is installed with sluice but not included in bundles: install it where the bundle runs (npm install yaml).',
   RESET_ALL_NOT_APPLICABLE: 'Only a memory store can reset all keys. Redis is shared, so reset keys one at a time.',

@@ -7,8 +7,10 @@
 export class KeyedHash {
   low = 0
   high = 0
-  readonly #key0: number
-  readonly #key1: number
+  #key0: number
+  #key1: number
+  /** False until the random key is drawn. */
+  #isKeyed = true
   /** The text that was hashed twice in a row, if it was: one busy caller, or a limit for all callers together. */
   #repeated: string | undefined
   #repeatedIn = 0
@@ -19,6 +21,23 @@ export class KeyedHash {
   constructor(key0: number, key1: number) {
     this.#key0 = key0 | 0
     this.#key1 = key1 | 0
+  }
+
+  /**
+   * Makes a hash with a random key, which is drawn when the first text is hashed: apps make limiters while modules load,
+   * where some runtimes (Cloudflare Workers) have no random values.
+   */
+  static random(): KeyedHash {
+    const hash = new KeyedHash(0, 0)
+    hash.#isKeyed = false
+    return hash
+  }
+
+  #draw(): void {
+    const [key0, key1] = globalThis.crypto.getRandomValues(new Int32Array(2))
+    this.#key0 = key0
+    this.#key1 = key1
+    this.#isKeyed = true
   }
 
   /**
@@ -33,6 +52,7 @@ export class KeyedHash {
   }
 
   #mix(text: string, space: number, domain: number): void {
+    if (!this.#isKeyed) this.#draw()
     const length = text.length
     let v0 = this.#key0
     let v1 = this.#key1 ^ domain

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { type Decision, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, type Verdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
@@ -78,7 +77,7 @@ export class Limiter<S extends Store> {
   constructor(rules: () => RuleSet, store: S, parts: LimiterParts = {}) {
     this.#rules = rules
     this.#store = store
-    const { hash = randomHash(), partitions, keyPrefix } = parts
+    const { hash = KeyedHash.random(), partitions, keyPrefix } = parts
     this.#planner = new Planner(new KeyEncoder(hash, partitions, keyPrefix), parts)
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
@@ -219,10 +218,4 @@ export class Limiter<S extends Store> {
     shedder.began()
     return answer.finally(() => shedder.ended(performance.now() - startedAt)) as T
   }
-}
-
-/** Makes a hash under a random secret. */
-export function randomHash(): KeyedHash {
-  const secret = randomBytes(8)
-  return new KeyedHash(secret.readInt32LE(0), secret.readInt32LE(4))
 }

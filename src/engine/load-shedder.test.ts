@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Decision } from '../core/combine.ts'
+import { KeyedHash } from '../core/hash.ts'
 import { KeyEncoder } from '../core/key-encoder.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { Priority } from '../core/shedding/priority.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
-import { Limiter, type LimiterParts, randomHash } from './limiter.ts'
+import { Limiter, type LimiterParts } from './limiter.ts'
 import { type LayerMode, LoadShedder, type LoadShedderOptions, type ShedLayer } from './load-shedder.ts'
 import { ManualLoop } from './manual-loop.suite.ts'
 import type { Charge, Store } from './ports.ts'
@@ -21,7 +22,7 @@ const rules = compileObjects([
   },
 ])
 
-const keys = new KeyEncoder(randomHash())
+const keys = new KeyEncoder(KeyedHash.random())
 
 function bench(options: Partial<LoadShedderOptions> = {}, parts: LimiterParts = {}, given?: Store) {
   const clock = { ms: 1_700_000_000_000, nowMs: () => clock.ms }

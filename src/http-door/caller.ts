@@ -6,7 +6,7 @@ import { ProxyTrust } from '../core/identity/proxy-trust.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Claims, TokenVerifier } from '../identity/claims.ts'
-import { jwtVerifier } from '../identity/jwt-verifier.ts'
+import { verifierOf } from '../identity/jwt-code.ts'
 import { guarded, type ReportError } from './guarded.ts'
 import {
   type Caller,
@@ -43,7 +43,7 @@ export class CallerFinder<R> {
     if (trustedProxies !== undefined) {
       this.#trust = new ProxyTrust({ trustedProxies, ...(forwardedHeader && { forwardedHeader }) })
     }
-    this.#verifier = jwt && ('verify' in jwt ? jwt : jwtVerifier(jwt))
+    this.#verifier = jwt && ('verify' in jwt ? jwt : verifierOf(jwt))
     this.#isPlain = !this.#verifier && !options.user && !options.tenant && !options.tier
   }
 

@@ -1,6 +1,11 @@
+import type { KeyEncoder } from '../core/key-encoder.ts'
 import type { PlannedCharge } from '../engine/charge.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
+import type { Cost } from './given-cost.ts'
+import type { ReportError } from './guarded.ts'
+import type { RequestReader } from './request-reader.ts'
+import type { RuleOptions } from './rule-options.ts'
 
 /** A caller to forget. `key` is what a function of the app's would have said. */
 export interface ResetCaller extends Caller {
@@ -29,4 +34,15 @@ export interface ChargePlanner<R> {
 export function withoutRepeats(charges: readonly PlannedCharge[]): readonly PlannedCharge[] {
   const keys = new Set<string>()
   return charges.filter(({ key }) => !keys.has(key) && keys.add(key))
+}
+
+/** The code that plans by rules: it is loaded when a middleware has some. */
+export interface RulesCode {
+  readonly planBy: <R>(
+    options: RuleOptions<R>,
+    reader: RequestReader<R>,
+    cost: Cost<R>,
+    keys: KeyEncoder,
+    report: ReportError,
+  ) => ChargePlanner<R>
 }

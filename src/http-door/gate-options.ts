@@ -22,7 +22,7 @@ import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
 import { type By, type LimitSpec, SPEC_FORMS, SPEC_OPTIONS } from './limit-spec.ts'
 import { PRIORITY_HEADER, type PriorityHeaderOptions } from './priority-header.ts'
 import type { Routing } from './request-path.ts'
-import type { RuleOptions } from './rule-planner.ts'
+import type { RuleOptions } from './rule-options.ts'
 import { SHED_FORMS, type ShedOptions } from './shed-options.ts'
 import { SpecRules } from './spec-rules.ts'
 

@@ -34,10 +34,10 @@ import { Decider, type Held } from '../engine/decider.ts'
 import { observerOf } from '../engine/decision-event.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
+import { openAppStore } from '../stores/open/open-app-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
-import { openAppStore } from '../stores/open/store-options.ts'
 import { type Caller, CallerFinder } from './caller.ts'
-import type { ChargePlanner, ResetCaller } from './charge-planner.ts'
+import type { ChargePlanner, ResetCaller, RulesCode } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
 import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
 import { sensibleCost } from './given-cost.ts'
@@ -46,7 +46,8 @@ import { HeldCharges, NOTHING_HELD } from './held-charges.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import { checkedPriorityHeader } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
-import { RulePlanner } from './rule-planner.ts'
+import { hasCode } from './rule-options.ts'
+import { rulesCode } from './rules-code.ts'
 import { GateShedder } from './shed-options.ts'
 import { warnOnce } from './warn-once.ts'
 
@@ -68,6 +69,7 @@ export class Pass {
   #isConcluded = false
   #isEnded = false
 
+  /** @internal */
   constructor(
     decision: Decision,
     held?: HeldCharges,
@@ -179,7 +181,13 @@ export class Gate<R> {
     this.#decider = this.#newDecider()
     try {
       this.#planner = hasRules(options)
-        ? new RulePlanner(options, reader, cost, keys, report)
+        ? (hasCode(options.rules) ? (options.rules.code as RulesCode) : rulesCode()).planBy(
+            options,
+            reader,
+            cost,
+            keys,
+            report,
+          )
         : new LimitPlanner(specs, cost, this.#open, report)
     } catch (error) {
       this.#shedding?.shedder.close()

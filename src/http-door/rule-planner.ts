@@ -7,7 +7,6 @@ import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleText } from '../core/rules/load.ts'
 import { RulesError } from '../core/rules/problems.ts'
 import type { Domain, RuleSet } from '../core/rules/rule-set.ts'
-import type { RuleFile } from '../core/rules/schema.ts'
 import type { PlannedCharge } from '../engine/charge.ts'
 import { LiveRules } from '../engine/live-rules.ts'
 import { andThen } from '../engine/maybe.ts'
@@ -20,33 +19,10 @@ import { callerDescriptors, type DescribedDomain, requestDescriptors } from './c
 import { type ChargePlanner, withoutRepeats } from './charge-planner.ts'
 import { type Cost, givenCost, sensibleCost } from './given-cost.ts'
 import { guarded, type ReportError } from './guarded.ts'
-import {
-  canonicalMethod,
-  canonicalPath,
-  LOOSE,
-  otherReadings,
-  type Route,
-  type Routing,
-  targetPath,
-} from './request-path.ts'
+import { canonicalMethod, canonicalPath, LOOSE, otherReadings, type Route, targetPath } from './request-path.ts'
 import type { RequestReader } from './request-reader.ts'
 import { RoutedRules } from './routed-rules.ts'
-
-export interface RuleOptions<R> {
-  /** The rules: a file or a directory of them, which is watched; YAML text (with a line break in it); or objects. */
-  readonly rules: string | RuleFile | readonly RuleFile[]
-  /** Which of the rules' domains. Default: the only one. */
-  readonly domain?: string
-  /** What a request is about. Default: requestDescriptors. */
-  readonly descriptors?: (request: R, caller: Caller) => MaybePromise<readonly Descriptor[]>
-  /**
-   * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says; where
-   * none does, neither case nor a slash at the end matters.
-   */
-  readonly routing?: Partial<Routing>
-  /** Called when watched rules have become invalid; the last good ones stay in force. */
-  readonly onRulesRefused?: (error: Error) => void
-}
+import { type RuleOptions, sourceOf } from './rule-options.ts'
 
 /** Plans by rules in the language of docs/rules.md. */
 export class RulePlanner<R> implements ChargePlanner<R> {
@@ -210,9 +186,10 @@ function checkedEntry(entry: Entry, report: ReportError): Entry {
   }
 }
 
-function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; stop: () => void } {
+function loaded<R>({ rules: given, onRulesRefused }: RuleOptions<R>): { rules: () => RuleSet; stop: () => void } {
+  const rules = sourceOf(given)
   if (typeof rules !== 'string') {
-    const compiled = compileObjects(isList(rules) ? rules : [rules])
+    const compiled = compileObjects([rules].flat())
     return { rules: () => compiled, stop: () => {} }
   }
   let refusal: RulesError | undefined
@@ -227,10 +204,6 @@ function loaded<R>({ rules, onRulesRefused }: RuleOptions<R>): { rules: () => Ru
   if (!isGood) throw refusal ?? new RulesError([])
   if (!isText) void live.follow([new FileSource([rules])])
   return { rules: live.current, stop: () => live.stop() }
-}
-
-function isList(rules: RuleFile | readonly RuleFile[]): rules is readonly RuleFile[] {
-  return Array.isArray(rules)
 }
 
 /** Reads files synchronously, so that errors in them are thrown when the middleware is created. */

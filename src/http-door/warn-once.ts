@@ -1,3 +1,5 @@
+import { warnProcess } from '../core/warn-process.ts'
+
 const MOST = 100
 const warned = new Set<string>()
 
@@ -5,5 +7,5 @@ const warned = new Set<string>()
 export function warnOnce(text: string): void {
   if (warned.has(text) || warned.size >= MOST) return
   warned.add(text)
-  process.emitWarning(text, 'SluiceWarning')
+  warnProcess(text)
 }

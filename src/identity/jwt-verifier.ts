@@ -45,7 +45,7 @@ export function jwtVerifier(options: JwtOptions): TokenVerifier {
   return new JwtVerifier(options)
 }
 
-type Jose = typeof import('jose')
+type Jose = typeof import('./jose-parts.ts')
 type Key = KeyObject | JWTVerifyGetKey
 /** Makes the key when the package is there. */
 type KeySource = (jose: Jose) => Key
@@ -74,7 +74,7 @@ class JwtVerifier implements TokenVerifier {
       )
     }
     this.#keySource = keySource
-    this.#jose = import('jose')
+    this.#jose = import('./jose-parts.ts')
     // The error is reported when a token is verified.
     this.#jose.catch(() => {})
     this.#now = now

@@ -1,6 +1,7 @@
 import { type Clock, SteadyClock } from '../core/clock.ts'
 
-const { hrtime } = process
+/** Undefined in runtimes that are not Node.js. */
+const hrtime: typeof process.hrtime | undefined = globalThis.process?.hrtime
 /** The real wall clock; undefined where a fake clock was installed when this module was loaded. */
 const realNow = /\[native code\]/.test(String(Date.now)) ? Date.now : undefined
 
@@ -14,6 +15,7 @@ export function systemClock(): Clock {
 
 /** Returns the monotonic clock of this machine. */
 export function monotonicMs(): number {
+  if (hrtime === undefined) return performance.now()
   const time = hrtime()
   return time[0] * 1_000 + time[1] / 1_000_000
 }

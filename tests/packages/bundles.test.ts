@@ -43,14 +43,18 @@ const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypt
   import { createLimiter } from 'sluice'
   import { rateLimit as forExpress } from 'sluice/express'
   import { rateLimit } from 'sluice/fetch'
+  import { jwt } from 'sluice/jwt'
+  import { redis } from 'sluice/redis'
+  import { rules as byRules } from 'sluice/rules'
   const statusOf = async (limiter, headers = {}) =>
     (await limiter.check(new Request('http://localhost/', { headers }))).response?.status ?? 200
   async function main() {
     console.log(typeof forExpress({ limit: 1, window: '1m' }))
     const rules = { domain: 'api', descriptors: [{ key: 'ip', rate_limit: { unit: 'hour', requests_per_unit: 1 } }] }
     createLimiter({ rules })
+    console.log(await statusOf(rateLimit({ rules: byRules(rules) })))
     try {
-      rateLimit({ rules: 'domain: api\\ndescriptors: []\\n' })
+      rateLimit({ rules: byRules('domain: api\\ndescriptors: []\\n') })
       console.log('yaml')
     } catch (error) {
       console.log(error.code)
@@ -59,11 +63,11 @@ const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypt
     const part = (value) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const text = part({ alg: 'HS256' }) + '.' + part({ sub: 'u1' })
     const token = text + '.' + createHmac('sha256', secret).update(text).digest('base64url')
-    const byUser = rateLimit({ limit: 1, window: '1m', by: 'user', identity: { jwt: { secret } } })
+    const byUser = rateLimit({ limit: 1, window: '1m', by: 'user', identity: { jwt: jwt({ secret }) } })
     const headers = { authorization: 'Bearer ' + token }
     console.log(await statusOf(byUser, headers), await statusOf(byUser, headers))
     const caller = randomUUID()
-    const shared = { redis: '${url}', onStoreFailure: 'closed', timeoutMs: 60_000, by: () => caller }
+    const shared = { redis: redis('${url}'), onStoreFailure: 'closed', timeoutMs: 60_000, by: () => caller }
     const inRedis = rateLimit({ limit: 1, window: '1m', ...shared })
     while ((await statusOf(inRedis)) !== 200) await sleep(10)
     console.log(await statusOf(inRedis))
@@ -85,9 +89,9 @@ describe.each([
       await bundle(development.folder, format)
       cpSync(join(development.folder, 'out'), production.folder, { recursive: true })
       const file = format === 'esm' ? 'app.mjs' : 'app.cjs'
-      expect(await production.printed(file)).toBe('function\nYAML_PACKAGE_MISSING\n200 429\n429')
+      expect(await production.printed(file)).toBe('function\n200\nYAML_PACKAGE_MISSING\n200 429\n429')
       production.link('yaml')
-      expect(await production.printed(file)).toBe('function\nyaml\n200 429\n429')
+      expect(await production.printed(file)).toBe('function\n200\nyaml\n200 429\n429')
     } finally {
       development.remove()
       production.remove()

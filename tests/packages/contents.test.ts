@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 
 const LIBRARY =
-  /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/(?:rules|routes)\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
-const CLIENT = /^(dist\/.+\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/
+  /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/(?:rules|routes)\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
+const CLIENT = /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/
 const SERVER =
   /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|dist\/dashboard\/(index\.html|manifest\.json|licenses\.txt|(assets\/)?[\w-]+\.(js|css|svg))(\.br|\.gz)?|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
 const TEST_CODE = /\.(test|suite)\./

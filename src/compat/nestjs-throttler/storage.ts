@@ -11,9 +11,10 @@ import {
   WALL_CLOCK,
 } from '../../stores/hits/throttle-counter.ts'
 import { MemoryStore } from '../../stores/memory/memory-store.ts'
+import { openAppStore } from '../../stores/open/open-app-store.ts'
 import type { OpenStore } from '../../stores/open/open-store.ts'
 import { HIT_STORE_FORMS } from '../../stores/open/store-forms.ts'
-import { openAppStore, type StoreOptions } from '../../stores/open/store-options.ts'
+import type { StoreOptions } from '../../stores/open/store-options.ts'
 import type { RedisStore } from '../../stores/redis/redis-store.ts'
 
 /** Where SluiceStorage counts, and what a hit gets while that does not answer. */

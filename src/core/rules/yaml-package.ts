@@ -1,5 +1,6 @@
 import type { Alias, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { SluiceError } from '../errors.ts'
+import { loadUnbundled } from '../load-unbundled.ts'
 
 /** The package `yaml`. */
 export type YamlPackage = typeof import('yaml')
@@ -15,13 +16,9 @@ export function yamlPackage(): YamlPackage {
   return loaded
 }
 
-/** Asks Node.js for its module loader without an import, which a runtime that has no such modules would fail on. */
 function load(name: string): unknown {
   try {
-    const { createRequire } = process.getBuiltinModule('node:module')
-    // In a bundle that is CommonJS, there may be no address of this file.
-    const from: string | undefined = import.meta.url
-    return createRequire(from ?? `${process.cwd()}/`)(name)
+    return loadUnbundled(name)
   } catch (error) {
     throw new SluiceError('YAML_PACKAGE_MISSING', name, (error as Error).message.split('\n')[0])
   }

@@ -1,9 +1,10 @@
 import type { Request } from 'express'
+import { warnProcess } from '../../core/warn-process.ts'
 
 /** Warns about proxies that are all trusted, and about proxies that are not trusted at all. */
 export function checkAddresses(request: Request): void {
   for (const mistake of [trustsEveryone(request), ignoresProxy(request)]) {
-    if (mistake !== undefined) process.emitWarning(mistake, 'SluiceWarning')
+    if (mistake !== undefined) warnProcess(mistake)
   }
 }
 

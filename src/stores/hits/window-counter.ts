@@ -4,9 +4,10 @@ import { compileLimit, type Limit, MAX_COUNT, scaleLimit } from '../../core/limi
 import type { Rule } from '../../core/rules/rule-set.ts'
 import type { MaybePromise } from '../../engine/ports.ts'
 import type { MemoryStore } from '../memory/memory-store.ts'
+import { openAppStore } from '../open/open-app-store.ts'
 import type { OpenRedis } from '../open/open-redis.ts'
 import type { OpenStore } from '../open/open-store.ts'
-import { openAppStore, type StoreOptions } from '../open/store-options.ts'
+import type { StoreOptions } from '../open/store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import { nearestWindow } from './hit-window.ts'
 

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
 import { debitedOf, lentVerdict, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
@@ -87,7 +86,7 @@ export class MemoryStore implements SyncStore, LendingStore {
    * How many counters new keys share while there is room for that many; 0 where that is no more than SHARED_COUNTERS.
    */
   readonly #wide: number
-  readonly #hash: KeyedHash
+  readonly #hash = KeyedHash.random()
   readonly #entries = new Entries()
   readonly #index: KeyIndex
   readonly #pages: HitPages
@@ -106,13 +105,11 @@ export class MemoryStore implements SyncStore, LendingStore {
     if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_KEYS) {
       throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
     }
-    const secret = randomBytes(8)
     this.#clock = clock
     this.#maxKeys = maxKeys
     const wide = 2 ** Math.floor(Math.log2(maxKeys / MAX_KEYS_TO_WIDE))
     this.#wide = wide > SHARED_COUNTERS ? wide : 0
     this.#maxEntries = maxKeys + this.#wide + MAX_SHARED
-    this.#hash = new KeyedHash(secret.readInt32LE(0), secret.readInt32LE(4))
     this.#index = new KeyIndex(this.#entries, this.#maxEntries)
     this.#pages = new HitPages(this.#entries, 2 * maxKeys)
   }

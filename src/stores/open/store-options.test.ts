@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sharedRedis } from '../../../tests/servers/shared.ts'
 import type { PathStep } from '../../core/rule.ts'
-import { openAppStore, type StoreOptions } from './store-options.ts'
+import { openAppStore } from './open-app-store.ts'
+import type { StoreOptions } from './store-options.ts'
 
 let url: string
 beforeAll(async () => {

@@ -1,7 +1,8 @@
+import { KeyedHash } from 'sluice/internal/core/hash'
 import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Entry } from 'sluice/internal/core/request'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
-import { Limiter, randomHash } from 'sluice/internal/engine/limiter'
+import { Limiter } from 'sluice/internal/engine/limiter'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { describe, expect, it } from 'vitest'
 import type { Actor } from '../../quotas/audit/actor.ts'
@@ -54,7 +55,7 @@ const BY: Actor = { id: 't1', name: 'ann', address: undefined, reason: 'a call' 
 function scene(records: Records, rules = RULES, met: readonly MetCounter[] = []) {
   const { book, put, time, clock } = bookOf(records)
   const memory = new MemoryStore({ clock })
-  const hash = randomHash()
+  const hash = KeyedHash.random()
   const audited: string[] = []
   const counters = new Counters({
     rules: () => rules,
@@ -331,7 +332,7 @@ describe('a reset', () => {
       book: () => book,
       entries: CALLER_ENTRIES,
       store: {
-        ...memoryCounterStore(memory, new KeyEncoder(randomHash())),
+        ...memoryCounterStore(memory, new KeyEncoder(KeyedHash.random())),
         reset: async () => expect.unreachable('it was reset'),
       },
       seen: async () => new Map(),

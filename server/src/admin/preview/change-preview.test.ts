@@ -1,6 +1,6 @@
+import { KeyedHash } from 'sluice/internal/core/hash'
 import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
-import { randomHash } from 'sluice/internal/engine/limiter'
 import { describe, expect, it } from 'vitest'
 import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
 import type { Records } from '../../quotas/book/records.suite.ts'
@@ -78,7 +78,7 @@ function scene({ now = NOW, busy = [], records = {}, activity = [], hasUsage = t
     rules: () => RULES,
     book: () => book,
     entries: CALLER_ENTRIES,
-    keys: new KeyEncoder(randomHash()),
+    keys: new KeyEncoder(KeyedHash.random()),
     hours: hasUsage ? hours : undefined,
     activity: { list: async () => ({ items: activity, nodes: 1, nodesLeftOut: 0, rulesLeftOut: 0 }) },
     countersOf: async () => 4,

@@ -1,7 +1,7 @@
+import { KeyedHash } from 'sluice/internal/core/hash'
 import { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
 import type { RuleFile } from 'sluice/internal/core/rules/schema'
-import { randomHash } from 'sluice/internal/engine/limiter'
 import { describe, expect, it } from 'vitest'
 import { CALLER_ENTRIES } from '../../quotas/book/caller-entries.ts'
 import type { Records } from '../../quotas/book/records.suite.ts'
@@ -51,7 +51,7 @@ async function inForce(
   const parts = { rules: () => rules, book: () => book, entries: CALLER_ENTRIES }
   const preview = new ChangePreview({
     ...parts,
-    keys: new KeyEncoder(randomHash()),
+    keys: new KeyEncoder(KeyedHash.random()),
     hours: undefined,
     activity: { list: async () => ({ items: [], nodes: 1, nodesLeftOut: 0, rulesLeftOut: 0 }) },
     countersOf: async () => 0,

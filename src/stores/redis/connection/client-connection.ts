@@ -26,6 +26,7 @@ export interface IoredisClient extends Emitter {
   callBuffer(command: string, ...args: (string | Buffer)[]): Promise<unknown>
 }
 
+/** A client of an app that is used in place of connections of this library. */
 export type RedisClient = NodeRedisClient | IoredisClient
 
 const SHARD = 'redis'

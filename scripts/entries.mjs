@@ -1,0 +1,123 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { writeDeclarations } from './declarations.mjs'
+
+/**
+ * What is published: for each entry of a package, an ES module for bundlers, a CommonJS module, and a few lines by which
+ * Node.js imports the latter, so that `import` and `require` in one process share counters, connections and classes.
+ * Entries share chunks. They are made of the compiled modules in dist; names and lines stay readable, for stacks.
+ */
+const publishedDir = 'lib'
+
+/** writeEntries makes the entries that the manifest of a package names under lib/. */
+export async function writeEntries(packageDir) {
+  const entries = entriesOf(packageDir)
+  rmSync(join(packageDir, publishedDir), { recursive: true, force: true })
+  const names = await write(packageDir, entries, 'esm')
+  await write(packageDir, entries, 'cjs')
+  for (const { name } of entries) {
+    writeFileSync(join(packageDir, publishedDir, `${name}.node.js`), nodeModule(name, names.get(name)))
+  }
+  writeDeclarations(packageDir, join(packageDir, publishedDir), entries)
+}
+
+/** entryOutputs are the files of the entries that have a fixed name. */
+export function entryOutputs(packageDir) {
+  return entriesOf(packageDir).flatMap(({ name }) =>
+    ['js', 'cjs', 'node.js'].map((extension) => join(packageDir, publishedDir, `${name}.${extension}`)),
+  )
+}
+
+/** entriesOf returns the name of each entry, and the compiled module that it is made of, without an extension. */
+function entriesOf(packageDir) {
+  const path = join(packageDir, 'package.json')
+  const { exports = {} } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+  return Object.values(exports).flatMap(({ require }) => {
+    if (require === undefined) return []
+    const name = require.default.replace(/^\.\/lib\/|\.cjs$/g, '')
+    return [{ name, module: require.types.replace(/^\.\/lib\/types\/|\.d\.cts$/g, '') }]
+  })
+}
+
+/** Code that starts in a thread is found next to the chunk that starts it. */
+const THREAD = 'sources/loader-thread'
+
+/** Dependencies that are ES modules only: CommonJS has them built in, because not all that loads it can load those. */
+const moduleOnly = ['jose']
+
+async function write(packageDir, entries, format) {
+  // Not there before the first installation, and of no use where nothing is built.
+  const { rolldown } = await import('rolldown')
+  const { dependencies = {}, peerDependencies = {} } = JSON.parse(
+    readFileSync(join(packageDir, 'package.json'), 'utf8'),
+  )
+  const external = Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((name) => format === 'esm' || !moduleOnly.includes(name))
+    .map((name) => new RegExp(`^${name}(/|$)`))
+  const input = Object.fromEntries(entries.map(({ name, module }) => [name, join(packageDir, 'dist', `${module}.js`)]))
+  const thread = join(packageDir, 'dist', `${THREAD}.js`)
+  if (existsSync(thread)) input['chunks/loader-thread'] = thread
+  const bundle = await rolldown({
+    cwd: packageDir,
+    input,
+    external: [/^node:/, ...external],
+    platform: 'node',
+    logLevel: 'warn',
+    plugins: [packed(format)],
+    treeshake: { moduleSideEffects: false },
+  })
+  const extension = format === 'esm' ? 'js' : 'cjs'
+  const { output } = await bundle.generate({
+    format,
+    exports: 'named',
+    entryFileNames: `[name].${extension}`,
+    chunkFileNames: `chunks/[name].${extension}`,
+    // The declarations have the comments.
+    comments: { annotation: true, jsdoc: false, legal: true },
+    // Bundlers and people with a debugger need names; spaces in what is bundled anyway would be half of a megabyte.
+    minify: format === 'esm' && { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+  })
+  await bundle.close()
+  for (const { fileName, code, isEntry, exports } of output) {
+    const path = join(packageDir, publishedDir, fileName)
+    mkdirSync(dirname(path), { recursive: true })
+    const isCallable = format === 'cjs' && isEntry && exports.includes('default')
+    writeFileSync(path, finished(code, format) + (isCallable ? callable : ''))
+  }
+  return new Map(output.filter(({ isEntry }) => isEntry).map(({ name, exports }) => [name, exports]))
+}
+
+/** What require returns where the default export is the main thing: that itself, with all names on it. */
+const callable = 'module.exports = Object.assign(exports.default, exports);\n'
+
+function finished(code, format) {
+  return format === 'cjs' ? code.replaceAll('requireOfThisModule', 'require') : code
+}
+
+/** Code that few apps use is loaded by name, so that bundlers do not follow it. */
+function packed(format) {
+  return {
+    name: 'packed',
+    async resolveId(source, importer, options) {
+      if (!/-code\.js$/.test(source) || importer.includes(join('dist', 'entries'))) return undefined
+      return this.resolve(source.replace(/\.js$/, '.packed.js'), importer, options)
+    },
+    transform(_, id) {
+      if (format !== 'cjs' || !id.endsWith(join('core', 'load-unbundled.js'))) return undefined
+      return loadByRequire
+    },
+  }
+}
+
+/** The module loader of CommonJS itself, and not that of a bundler, which would look for the name when it bundles. */
+const loadByRequire = `export function loadUnbundled(name) {
+  return (typeof __webpack_require__ === 'function' ? __non_webpack_require__ : requireOfThisModule)(name)
+}
+`
+
+function nodeModule(name, exported) {
+  const file = `./${name.split('/').at(-1)}.cjs`
+  const names = exported.filter((each) => each !== 'default').join(', ')
+  const main = exported.includes('default') ? 'export default names.default\n' : ''
+  return `import names from '${file}'\nexport const { ${names} } = names\n${main}`
+}

@@ -1,0 +1,11 @@
+import type { RulesCode } from './charge-planner.ts'
+import { RulePlanner } from './rule-planner.ts'
+
+const CODE: RulesCode = {
+  planBy: (options, reader, cost, keys, report) => new RulePlanner(options, reader, cost, keys, report),
+}
+
+/** Returns the code that plans by rules. In the packed library, rules-code.packed.ts takes the place of this file. */
+export function rulesCode(): RulesCode {
+  return CODE
+}
