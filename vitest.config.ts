@@ -80,6 +80,7 @@ const project = (name: string, include: string[], { exclude = [], sharesModules,
     setupFiles: [
       './tests/servers/away-from-the-edge.ts',
       './tests/servers/short-connections.ts',
+      './tests/servers/own-globals.ts',
       // fast-check is loaded once for each worker. A file with modules of its own hands the seed to it.
       ...(sharesModules === true ? ['./tests/seeds/property-seed.ts'] : []),
     ],

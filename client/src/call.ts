@@ -1,11 +1,9 @@
 import { RateLimitError } from './errors.ts'
 import { type LaneCall, now } from './lane.ts'
 import { checkAmounts, type FetchInput, type PacedFetchOptions, type PacedInit } from './options.ts'
+import { LONGEST_TIMER_MS } from './reset-time.ts'
 
 const IDEMPOTENT = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']
-
-/** Timers fire immediately beyond it: 24 days. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** One call on its way, with all its attempts. */
 export interface Call extends LaneCall {

@@ -133,5 +133,5 @@ export class Lane {
 }
 
 function tooLate(retryAfterMs: number): RateLimitError {
-  return new RateLimitError('deadline', 'the deadline passed while the call was queued', retryAfterMs)
+  return new RateLimitError('deadline', 'no turn by the deadline', retryAfterMs)
 }

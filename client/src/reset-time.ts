@@ -10,8 +10,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 /** Below these, a number is no date: 2001 in seconds, and 1973 in milliseconds. */
 const UNIX_S = 1e9
 const UNIX_MS = 1e11
-/** The longest time that timers support; they fire immediately beyond it. */
-const MAX_MS = 2 ** 31 - 1
+/** The longest time that timers support, 24 days; they fire immediately beyond it. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1
 
 /** Nothing that is counted is more. */
 export const MOST: number = 1e15
@@ -31,7 +31,7 @@ export function msUntil(text: string | null, atMs: number, unitMs = 1_000): numb
   if (!NUMBER.test(text)) ms = durationMs(text) ?? Date.parse(dated(text)) - atMs
   else if (value >= UNIX_MS) ms = value - atMs
   else if (value >= UNIX_S) ms = value * 1_000 - atMs
-  return ms <= MOST ? Math.min(Math.max(0, Math.ceil(ms)), MAX_MS) : undefined
+  return ms <= MOST ? Math.min(Math.max(0, Math.ceil(ms)), LONGEST_TIMER_MS) : undefined
 }
 
 /** Reads a duration as Go prints it. */

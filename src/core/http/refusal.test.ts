@@ -62,7 +62,7 @@ describe('refusalOf', () => {
       'places',
       combine([verdictBy(ruleNamed('r', { limit: 1, algorithm: 'concurrency' }), refused(900))]),
       1,
-      'Too many requests at once for POST /api/v1/orders. Retry after 1 second.',
+      'Too many concurrent requests for POST /api/v1/orders. Retry after 1 second.',
     ],
   ] as const)('tells of %s', (_, decision, retryAfter, message) => {
     const { error } = JSON.parse(refusalOf(decision, retryAfter, POST).body)

@@ -295,7 +295,7 @@ describe('POST /v1/check', () => {
     const response = await post(url, CHECK)
     expect(response.status).toBe(429)
     expect(response.headers.has('set-cookie')).toBe(false)
-    expect(response.headers.get('ratelimit')).toBe('"a??Set-Cookie: session=1????<html>\\"\\\\";r=0;t=1')
+    expect(response.headers.get('ratelimit')).toBe('"a%0D%0ASet-Cookie: session=1%0D%0A%0D%0A<html>%22%5C";r=0;t=1')
     expect(await response.json()).toMatchObject({ rule: name })
   })
 })
