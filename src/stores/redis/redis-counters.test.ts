@@ -33,7 +33,7 @@ describe('a reset of more counters than one call takes', () => {
     const second = await lastOf(connection, 2)
     expect(second.args.slice(2, 4)).toEqual(['3', stored[MOST]])
     second.resolve([1, 1])
-    expect(await report).toEqual({ counters: 401, isTold: true })
+    expect(await report).toEqual({ counters: 401, isPublished: true })
   })
 
   it.each([
@@ -43,7 +43,7 @@ describe('a reset of more counters than one call takes', () => {
     const { connection, counters } = scene()
     const report = counters.reset(stored)
     for (const [i, received] of [first, second].entries()) (await lastOf(connection, i + 1)).resolve([1, received])
-    expect(await report).toEqual({ counters: 2, isTold: false })
+    expect(await report).toEqual({ counters: 2, isPublished: false })
   })
 })
 
@@ -63,11 +63,11 @@ describe('a reset of a domain', () => {
     const notice = await lastOf(connection, 4)
     expect(notice.args).toEqual(['PUBLISH', 'sluice:notices:1', 'dd'])
     notice.resolve(1)
-    expect(await report).toEqual({ counters: 1, isTold: true })
+    expect(await report).toEqual({ counters: 1, isPublished: true })
   })
 
   it.each([
-    ['NOPERM this user has no permissions', { counters: 0, isTold: false }],
+    ['NOPERM this user has no permissions', { counters: 0, isPublished: false }],
     ['OOM command not allowed', undefined],
   ])('that Redis answers with %s is reported', async (message, expected) => {
     const { connection, counters } = scene()
