@@ -1,6 +1,7 @@
 import { RateLimitError } from './errors.ts'
 import { type LaneCall, now } from './lane.ts'
-import { checkAmounts, type FetchInput, type PacedFetchOptions, type PacedInit } from './options.ts'
+import { CALL_KINDS, checkOptions, type FetchInput, type PacedFetchOptions, type PacedInit } from './options.ts'
+import type { Cost } from './pacer.ts'
 import { LONGEST_TIMER_MS } from './reset-time.ts'
 
 const IDEMPOTENT = ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS']
@@ -21,8 +22,9 @@ export interface Call extends LaneCall {
 export function callOf(options: PacedFetchOptions, order: number, input: FetchInput, paced: PacedInit): Call {
   const { rateLimit = {}, ...init } = paced
   const { cost = 1, deadlineMs = options.deadlineMs ?? 60_000, priority = 0 } = rateLimit
-  const costs = typeof cost === 'number' ? { requests: cost } : { ...cost }
-  checkAmounts({ deadlineMs, ...costs })
+  const costs: Cost = typeof cost === 'object' && cost ? { ...cost } : { requests: cost }
+  checkOptions(rateLimit, CALL_KINDS)
+  checkOptions(costs)
   const request = typeof input === 'object' && 'headers' in input ? input : undefined
   const url = new URL(request?.url ?? String(input), (globalThis as { location?: { href: string } }).location?.href)
   const headers = new Headers(init.headers ?? request?.headers)
@@ -30,7 +32,7 @@ export function callOf(options: PacedFetchOptions, order: number, input: FetchIn
   const mayRepeat = (options.retryMethods ?? IDEMPOTENT).includes(method) || headers.has('idempotency-key')
   const partition = rateLimit.partition ?? options.partition?.(url, headers) ?? credentialOf(headers)
   const late = new AbortController()
-  const giveUp = (): void => late.abort(new RateLimitError('deadline', 'no answer by the deadline'))
+  const giveUp = (): void => late.abort(new RateLimitError('timeout', 'no answer by the deadline'))
   const timer = setTimeout(giveUp, Math.min(deadlineMs, LONGEST_TIMER_MS))
   const theirs = init.signal ?? request?.signal
   const signal = theirs ? AbortSignal.any([theirs, late.signal]) : late.signal

@@ -71,11 +71,17 @@ describe('a call that is refused', () => {
     expect(fetch.counts()).toEqual({ calls: 1, sent: 2, refused: 1, retried: 1, gaveUp: 0, waiting: 0 })
   })
 
-  it('is tried again at random within what doubles, where the server does not say when', async () => {
-    vi.spyOn(Math, 'random').mockReturnValue(1)
-    const { fetch, times } = served([[429], [429], [429], OK])
+  it('is tried again after what triples, where the server does not say when', async () => {
+    const { fetch, times } = served([[429], [429], [429], [429], OK])
     await outcome(fetch(URL_))
-    expect(times()).toEqual([0, 500, 1_500, 3_500])
+    expect(times()).toEqual([0, 1_000, 4_000, 13_000, 40_000])
+  })
+
+  it('is tried again a little later at random, so that clients do not return together', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(1)
+    const { fetch, times } = served([[429], [429], OK])
+    await outcome(fetch(URL_))
+    expect(times()).toEqual([0, 1_100, 4_400])
   })
 
   it('is not taken for refused with a 503 that says nothing, or a 403 with budget left', async () => {
@@ -85,7 +91,7 @@ describe('a call that is refused', () => {
   })
 
   it('is given up immediately when the server wants it later than the deadline', async () => {
-    const { fetch } = served([[429, { 'Retry-After': '120' }]])
+    const { fetch } = served([[429, { 'Retry-After': '120' }]], { throwOnGiveUp: true })
     const ended = fetch(URL_, { rateLimit: { deadlineMs: 10_000 } }).catch((error: unknown) => error)
     await vi.advanceTimersByTimeAsync(0)
     const error = (await ended) as RateLimitError
@@ -94,15 +100,40 @@ describe('a call that is refused', () => {
     expect(await error.response?.text()).toBe('body')
   })
 
+  it("is given up with the server's refusal, unread", async () => {
+    const { fetch } = served([[403, { 'Retry-After': '120', 'X-GitHub-Request-Id': '7' }]])
+    const response = await fetch(URL_, { rateLimit: { deadlineMs: 10_000 } })
+    expect([response.status, response.headers.get('x-github-request-id')]).toEqual([403, '7'])
+    expect(await response.text()).toBe('body')
+    expect(fetch.counts()).toMatchObject({ gaveUp: 1, sent: 1 })
+  })
+
+  it('is given up with a 429 of the client where it would wait beyond its deadline, and is not sent', async () => {
+    const { fetch, sent } = served([[429, { 'Retry-After': '119.2' }]])
+    await fetch(URL_, { rateLimit: { deadlineMs: 10_000 } })
+    const response = await fetch(URL_, { rateLimit: { deadlineMs: 10_000 } })
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '120'])
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(await response.json()).toEqual({
+      status: 429,
+      title: 'not sent',
+      detail: 'the deadline passed while the call was queued',
+      reason: 'deadline',
+      retryAfterMs: 119_200,
+    })
+    expect(sent).toHaveLength(1)
+    expect(fetch.counts().gaveUp).toBe(2)
+  })
+
   it('is given up after as many retries as it may have', async () => {
-    const { fetch, sent } = served([[429, { 'Retry-After': '1' }]], { retries: 2 })
+    const { fetch, sent } = served([[429, { 'Retry-After': '1' }]], { retries: 2, throwOnGiveUp: true })
     expect(await outcome(fetch(URL_))).toMatchObject({ reason: 'refused', retryAfterMs: 1_000 })
     expect(sent).toHaveLength(3)
     expect(fetch.counts().gaveUp).toBe(1)
   })
 
   it('is not tried again where the server says that this makes no sense', async () => {
-    const { fetch, sent } = served([[429, { 'Stripe-Should-Retry': 'false' }]])
+    const { fetch, sent } = served([[429, { 'Stripe-Should-Retry': 'false' }]], { throwOnGiveUp: true })
     expect(await outcome(fetch(URL_))).toMatchObject({ reason: 'refused' })
     expect(sent).toHaveLength(1)
   })
@@ -186,7 +217,7 @@ describe('a call that ends early', () => {
       fetch(URL_, { rateLimit: { deadlineMs: i < 4 ? 900 : 800 } }).catch((e: unknown) => e),
     )
     await vi.advanceTimersByTimeAsync(900)
-    for (const call of calls) expect(await call).toMatchObject({ name: 'RateLimitError', reason: 'deadline' })
+    for (const call of calls) expect(await call).toMatchObject({ name: 'RateLimitError', reason: 'timeout' })
     expect(sent).toHaveLength(4)
     expect(fetch.counts()).toMatchObject({ waiting: 0, gaveUp: 5 })
     expect(vi.getTimerCount()).toBe(0)
@@ -247,7 +278,7 @@ describe('an answer that nobody reads', () => {
         return new Response(body, { status: 429, headers: { 'Retry-After': '1' } })
       },
     })
-    expect(await outcome(fetch(URL_))).toMatchObject({ reason: 'refused' })
+    expect(await outcome(fetch(URL_))).toMatchObject({ status: 429 })
     expect([sent, cancelled]).toEqual([3, [0, 1]])
   })
 })
@@ -302,15 +333,43 @@ describe('what a call costs', () => {
 
   it.each([Number.NaN, -1])('is refused when it is %s', async (cost) => {
     const { fetch } = served([OK])
-    const message = `requests must be 0 or more, not ${cost}`
+    const message = `requests must be a number of 0 or more, not ${cost}`
     await expect(fetch(URL_, { rateLimit: { cost } })).rejects.toThrow(new TypeError(message))
   })
 })
 
 describe('options', () => {
-  it('are refused when they are no amounts', () => {
-    expect(() => createFetch({ deadlineMs: Number.NaN })).toThrow('deadlineMs must be 0 or more, not NaN')
-    expect(() => createFetch({ maxWaiting: -1 })).toThrow('maxWaiting must be 0 or more, not -1')
+  it.each<[string, object, string]>([
+    ['NaN', { deadlineMs: Number.NaN }, 'deadlineMs must be a number of 0 or more, not NaN'],
+    ['below 0', { maxWaiting: -1 }, 'maxWaiting must be a number of 0 or more, not -1'],
+    ['text for a number', { retries: '5' }, 'retries must be a number of 0 or more, not "5"'],
+    ['null', { retryShare: null }, 'retryShare must be a number of 0 or more, not null'],
+    ['text for a function', { partition: 'url' }, 'partition must be a function, not "url"'],
+    ['text for a boolean', { throwOnGiveUp: 'no' }, 'throwOnGiveUp must be a boolean, not "no"'],
+    ['unknown', { deadline: 5 }, 'unknown option deadline; known are fetch, deadlineMs, retries, retryShare, '],
+    ['of every object', { constructor: 5 }, 'unknown option constructor; known are fetch'],
+  ])('are refused when they are %s', (_, options, message) => {
+    expect(() => createFetch(options)).toThrow(TypeError)
+    expect(() => createFetch(options)).toThrow(message)
+  })
+
+  it.each<[string, object, string]>([
+    ['unknown', { deadline: 5 }, 'unknown option deadline; known are cost, priority, deadlineMs, partition'],
+    ['text', { priority: 'high' }, 'priority must be a number, not "high"'],
+    ['NaN', { priority: Number.NaN }, 'priority must be a number, not NaN'],
+    ['text in a cost', { cost: { tokens: '5' } }, 'tokens must be a number of 0 or more, not "5"'],
+    ['a cost of null', { cost: null }, 'requests must be a number of 0 or more, not null'],
+  ])('of a call are refused when they are %s', async (_, rateLimit, message) => {
+    const { fetch, sent } = served([OK])
+    await expect(fetch(URL_, { rateLimit } as PacedInit)).rejects.toThrow(new TypeError(message))
+    expect(sent).toEqual([])
+  })
+
+  it('that are undefined are left out', async () => {
+    const { fetch } = served([OK], { deadlineMs: undefined, retries: undefined } as object)
+    expect(await outcome(fetch(URL_, { rateLimit: { priority: -1, cost: undefined } as object }))).toMatchObject({
+      status: 200,
+    })
   })
 
   it('may name no deadline', async () => {
@@ -322,11 +381,13 @@ describe('options', () => {
 
 describe('throttle', () => {
   it('drops calls to a server that refuses most and announces no limits', async () => {
-    const { fetch, sent } = served([[429]], { throttle: acceptsRatio, retries: 0 })
+    const { fetch, sent } = served([[429]], { throttle: acceptsRatio, retries: 0, throwOnGiveUp: true })
     const reasons = new Set<string>()
     for (let i = 0; i < 20; i++) {
-      const ended = await fetch(URL_).catch((error: unknown) => error)
-      if (ended instanceof RateLimitError) reasons.add(ended.reason)
+      const ended = fetch(URL_).catch((error: unknown) => error)
+      await vi.advanceTimersByTimeAsync(30_000)
+      const error = await ended
+      if (error instanceof RateLimitError) reasons.add(error.reason)
     }
     expect(reasons).toEqual(new Set(['refused', 'throttled']))
     expect(sent.length).toBeLessThan(5)
@@ -407,7 +468,7 @@ describe('a server that lies', () => {
   it('that nothing is left for ever has a call say so immediately, and is asked again after an hour', async () => {
     const { fetch, sent } = served([[200, { RateLimit: '"a";r=0;t=999999999', 'RateLimit-Policy': '"a";q=1;w=1' }], OK])
     await fetch(URL_)
-    await expect(fetch(URL_)).rejects.toMatchObject({ reason: 'deadline', retryAfterMs: 3_600_000 })
+    expect(await (await fetch(URL_)).json()).toMatchObject({ reason: 'deadline', retryAfterMs: 3_600_000 })
     await vi.advanceTimersByTimeAsync(3_600_000)
     expect(await fetch(URL_)).toMatchObject({ status: 200 })
     expect(sent).toHaveLength(2)

@@ -1,20 +1,27 @@
 import { type Call, callOf } from './call.ts'
-import { type GiveUpReason, RateLimitError } from './errors.ts'
+import { type GiveUpReason, RateLimitError, responseOf } from './errors.ts'
 import { Lane, now } from './lane.ts'
-import { checkAmounts, type FetchInput, type PacedFetch, type PacedFetchOptions, type PacedInit } from './options.ts'
+import {
+  checkOptions,
+  FETCH_KINDS,
+  type FetchInput,
+  type PacedFetch,
+  type PacedFetchOptions,
+  type PacedInit,
+} from './options.ts'
 import { parseRateLimits, type RateLimits } from './rate-limits.ts'
-import { backoffMs, jittered, RetryBudget } from './retries.ts'
+import { RetryBudget } from './retries.ts'
 
 const MAX_LANES = 1_000
 
 /**
  * Wraps fetch so that it keeps to the limits that servers announce: it spreads calls over the remaining budget, waits
  * as instructed, and retries refused calls, within a deadline and a share of the traffic. A call that is given up
- * rejects with a RateLimitError.
+ * resolves with the refusal, as it does with the fetch that is wrapped.
  */
 export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
-  const { deadlineMs, retries = 5, retryShare = 0.2, maxWaiting = 10_000, on = {}, share } = options
-  checkAmounts({ deadlineMs, retries, retryShare, maxWaiting })
+  checkOptions(options, FETCH_KINDS)
+  const { retries = 5, retryShare = 0.2, maxWaiting = 10_000, on = {}, share } = options
   const lanes = new Map<string, Lane>()
   const budget = new RetryBudget()
   const counts = { calls: 0, sent: 0, refused: 0, retried: 0, gaveUp: 0 }
@@ -69,10 +76,8 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
       const { status } = response
       const limits = parseRateLimits(response.headers)
       const isRefused = isRefusal(status, limits)
-      const pauseMs = isRefused ? pauseOf(limits, again) : 0
-      lane.pacer.answered(now(), call.cost, limits.budgets)
-      if (isRefused) lane.pacer.refused(now(), pauseMs)
-      else if (status !== 503) lane.throttle?.accepted(now())
+      const pauseMs = lane.pacer.answered(now(), call.cost, limits, isRefused)
+      if (!isRefused && status !== 503) lane.throttle?.accepted(now())
       share?.publish({ lane: call.laneName, budgets: limits.budgets, pauseMs })
       lane.look()
       if (!isRefused) return response
@@ -97,8 +102,10 @@ export function createFetch(options: PacedFetchOptions = {}): PacedFetch {
     try {
       return await attempts(call)
     } catch (error) {
-      if (error instanceof RateLimitError) counts.gaveUp++
-      throw error
+      if (!(error instanceof RateLimitError)) throw error
+      counts.gaveUp++
+      if (options.throwOnGiveUp || error.reason === 'timeout') throw error
+      return responseOf(error)
     } finally {
       call.end()
     }
@@ -126,14 +133,4 @@ function notify(hook: () => void): void {
 function isRefusal(status: number, { retryAfterMs, budgets }: RateLimits): boolean {
   if (retryAfterMs !== undefined && (status === 503 || status === 403)) return true
   return status === 429 || (status === 403 && budgets.some(({ remaining }) => remaining === 0))
-}
-
-/** Returns how long to wait after a refusal: as the server says, else longer each time. */
-function pauseOf({ retryAfterMs, budgets }: RateLimits, again: number): number {
-  let receivedMs = retryAfterMs
-  if (receivedMs === undefined) {
-    for (const { remaining, resetMs } of budgets)
-      if (remaining === 0 && resetMs) receivedMs = Math.max(receivedMs ?? 0, resetMs)
-  }
-  return receivedMs === undefined ? backoffMs(again, Math.random()) : jittered(receivedMs, Math.random())
 }

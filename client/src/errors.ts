@@ -2,6 +2,8 @@
 export type GiveUpReason =
   /** It would have to wait beyond its deadline. */
   | 'deadline'
+  /** It was sent, and no answer came by its deadline. */
+  | 'timeout'
   /** Too many wait already. */
   | 'queue_full'
   /** The server refused, and it is not tried again: too often, more than the share of retries, or it cannot be repeated. */
@@ -9,7 +11,7 @@ export type GiveUpReason =
   /** The server has refused so much of late that the call was not sent. */
   | 'throttled'
 
-/** Thrown for a call that was given up. It says when to retry. */
+/** Says why a call was given up, and when to retry. It is thrown for a timeout, and for the rest with `throwOnGiveUp`. */
 export class RateLimitError extends Error {
   override readonly name = 'RateLimitError'
   declare readonly reason: GiveUpReason
@@ -25,4 +27,13 @@ export class RateLimitError extends Error {
     const retryAt = retryAfterMs === undefined ? undefined : new Date(Date.now() + retryAfterMs)
     Object.assign(this, { reason, retryAfterMs, retryAt, response })
   }
+}
+
+/** Returns what a call resolves with that was given up: the server's refusal, or a 429 where it was not sent. */
+export function responseOf({ reason, message, retryAfterMs, response }: RateLimitError): Response {
+  if (response) return response
+  const headers = new Headers({ 'content-type': 'application/problem+json' })
+  if (retryAfterMs !== undefined) headers.set('retry-after', `${Math.ceil(retryAfterMs / 1_000)}`)
+  const body = { status: 429, title: 'not sent', detail: message, reason, retryAfterMs }
+  return new Response(JSON.stringify(body), { status: 429, headers })
 }

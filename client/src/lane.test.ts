@@ -37,7 +37,7 @@ function emptied(resetMs: number): Lane {
 
 /** Answers the call that asked, and says that there is ample budget. */
 function refill(lane: Lane, asked: LaneCall): void {
-  lane.pacer.answered(now(), asked.cost, [budget(100, 1_000)])
+  lane.pacer.answered(now(), asked.cost, { budgets: [budget(100, 1_000)] })
   lane.look()
 }
 
@@ -149,12 +149,12 @@ describe('Lane', () => {
 
   it('spreads a call for at most half of its time, when there is budget', async () => {
     const lane = new Lane()
-    lane.pacer.update(now(), [budget(40, 3_600_000)])
+    lane.pacer.update(now(), [budget(40, 60_000, 4_000)])
     const went = enterAll(
       lane,
-      Array.from({ length: 40 }, (_, i) => [`${i}`, call({ deadlineAtMs: now() + 60_000 })] as const),
+      Array.from({ length: 40 }, (_, i) => [`${i}`, call({ deadlineAtMs: now() + 6_000 })] as const),
     )
-    await vi.advanceTimersByTimeAsync(29_999)
+    await vi.advanceTimersByTimeAsync(2_999)
     expect(went.length).toBeLessThan(5)
     await vi.advanceTimersByTimeAsync(1)
     expect(went).toHaveLength(40)
@@ -228,7 +228,7 @@ describe('Lane', () => {
       ),
     )
     await vi.advanceTimersByTimeAsync(1_000)
-    lane.pacer.answered(now(), asks.cost, [budget(1_000_000, 1_000, 1_000_000)])
+    lane.pacer.answered(now(), asks.cost, { budgets: [budget(1_000_000, 1_000, 1_000_000)] })
     lane.look()
     await settled()
     expect(went).toHaveLength(2_000)

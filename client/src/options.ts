@@ -34,6 +34,11 @@ export interface PacedFetchOptions {
   readonly retryShare?: number
   /** Methods that may be sent twice. Others are, when they carry an `Idempotency-Key`. Default: the idempotent ones. */
   readonly retryMethods?: readonly string[]
+  /**
+   * Rejects with a RateLimitError where a call is given up. Default: false, so that the call resolves with the server's
+   * refusal, or with a 429 of the client where it was not sent.
+   */
+  readonly throwOnGiveUp?: boolean
   /** How many calls may wait for one server and partition. Default: 10,000. */
   readonly maxWaiting?: number
   /** Whose budget a call takes from. Default: by the `Authorization` and `X-API-Key` of the call, hashed. */
@@ -72,9 +77,45 @@ export interface PacedFetch {
   close(): void
 }
 
-/** Throws for what is no number, or below 0: one NaN would have all calls wait for ever, or none. */
-export function checkAmounts(amounts: object): void {
-  for (const [name, value] of Object.entries(amounts)) {
-    if (value !== undefined && !(value >= 0)) throw new TypeError(`${name} must be 0 or more, not ${value}`)
+/** For each option, the type of its value. */
+export type Kinds<T> = {
+  readonly [K in keyof Required<T>]: 'number' | 'function' | 'object' | 'string' | 'boolean' | ''
+}
+
+export const FETCH_KINDS: Kinds<PacedFetchOptions> = {
+  fetch: 'function',
+  deadlineMs: 'number',
+  retries: 'number',
+  retryShare: 'number',
+  retryMethods: 'object',
+  throwOnGiveUp: 'boolean',
+  maxWaiting: 'number',
+  partition: 'function',
+  throttle: 'function',
+  share: 'object',
+  on: 'object',
+}
+
+/** Costs are checked by unit. */
+export const CALL_KINDS: Kinds<CallOptions> = {
+  cost: '',
+  priority: 'number',
+  deadlineMs: 'number',
+  partition: 'string',
+}
+
+/**
+ * Throws for an option that does not exist, and for a value of another kind. Amounts are 0 or more: one NaN would have
+ * all calls wait for ever, or none. Without kinds, all are amounts.
+ */
+export function checkOptions(options: object, kinds?: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(options)) {
+    const kind = kinds ? Object.hasOwn(kinds, name) && kinds[name] : 'number'
+    if (kind === false) throw new TypeError(`unknown option ${name}; known are ${Object.keys(kinds ?? {}).join(', ')}`)
+    if (value === undefined || !kind) continue
+    const isAmount = kind === 'number' && name !== 'priority'
+    if (typeof value === kind && (isAmount ? value >= 0 : !Number.isNaN(value))) continue
+    const shown = typeof value === 'string' ? `"${value}"` : value
+    throw new TypeError(`${name} must be a ${kind}${isAmount ? ' of 0 or more' : ''}, not ${shown}`)
   }
 }

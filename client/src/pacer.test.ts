@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type Cost, Pacer } from './pacer.ts'
 import type { Budget } from './rate-limits.ts'
 
@@ -15,6 +15,7 @@ const budget = (parts: Partial<Budget>): Budget => ({
 })
 
 const HOUR_MS = 3_600_000
+const NOTHING = { budgets: [] }
 
 /** told makes a pacer that has one answer. */
 function pacerOf(...budgets: Partial<Budget>[]): Pacer {
@@ -27,7 +28,7 @@ function pacerOf(...budgets: Partial<Budget>[]): Pacer {
 function answer(pacer: Pacer, atMs: number, ...budgets: Partial<Budget>[]): void {
   const cost = { requests: 1 }
   pacer.sent(atMs, cost)
-  pacer.answered(atMs, cost, budgets.map(budget))
+  pacer.answered(atMs, cost, { budgets: budgets.map(budget) })
 }
 
 /** Sends what may go at a time, and returns the costs of what went, at most `most`. */
@@ -43,23 +44,45 @@ function sendAll(pacer: Pacer, atMs: number, most = 1_000): Cost[] {
 
 describe('a server that has just refused', () => {
   it('gets what is left spread over the time for ten seconds, and as a burst after it', () => {
-    const pacer = pacerOf({ limit: 100, remaining: 100, resetMs: 100_000 })
-    pacer.refused(0, 0)
-    const spread = sendAll(pacer, 0)
-    expect(spread).toHaveLength(1)
-    for (const cost of spread) pacer.answered(0, cost, [])
-    expect(pacer.waitMs(9_999, {}, true)).toBe(0)
+    const pacer = new Pacer()
+    const cost = { requests: 1 }
+    pacer.sent(0, cost)
+    pacer.answered(0, cost, { budgets: [budget({ limit: 100, remaining: 0, resetMs: 100 })] }, true)
+    answer(pacer, 1_000, { limit: 100, remaining: 100, resetMs: 59_000 })
+    const spread = sendAll(pacer, 1_000)
+    expect(spread.length).toBeLessThan(2)
+    for (const each of spread) pacer.answered(1_000, each, NOTHING)
     expect(sendAll(pacer, 10_000).length).toBeGreaterThan(10)
   })
 })
 
 describe('a server of which nothing is known', () => {
-  it('gets four calls, and one more immediately with each answer', () => {
+  it('gets four calls, and one more with each round of answers', () => {
     const pacer = new Pacer()
     const first = sendAll(pacer, 0)
     expect(first).toHaveLength(4)
-    for (const cost of first) pacer.answered(10, cost, [])
-    expect(sendAll(pacer, 10)).toHaveLength(8)
+    for (const cost of first) pacer.answered(10, cost, NOTHING)
+    const second = sendAll(pacer, 10)
+    expect(second).toHaveLength(5)
+    for (const cost of second) pacer.answered(20, cost, NOTHING)
+    expect(sendAll(pacer, 20)).toHaveLength(6)
+  })
+
+  it('gets twice as many with each round once many were accepted', () => {
+    const pacer = new Pacer()
+    let most = 0
+    for (let round = 0; round < 32; round++) {
+      const sent = sendAll(pacer, round)
+      most = sent.length
+      for (const cost of sent) pacer.answered(round, cost, NOTHING)
+    }
+    expect(most).toBeGreaterThan(64)
+  })
+
+  it('gets no burst because of a budget for an hour', () => {
+    const pacer = pacerOf({ limit: 5_000, remaining: 4_999, resetMs: 3_000_000 })
+    expect(sendAll(pacer, 0).length).toBeLessThan(6)
+    expect(sendAll(pacerOf({ limit: 5_000, remaining: 4_999, resetMs: 60_000 }), 0)).toHaveLength(1_000)
   })
 
   it('gets another call after a second without an answer', () => {
@@ -78,12 +101,19 @@ describe('a server of which nothing is known', () => {
     expect(pacer.waitMs(1, {})).toBe(20_000)
   })
 
-  it('gets half as many at once after a refusal, and not before the pause is over', () => {
+  it('gets one call after a refusal when the pause is over, and then half as many at a time', () => {
     const pacer = new Pacer()
-    for (const cost of sendAll(pacer, 0)) pacer.answered(0, cost, [])
-    pacer.refused(0, 500)
-    expect(pacer.waitMs(100, {})).toBe(400)
-    expect(sendAll(pacer, 500)).toHaveLength(4)
+    vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => void vi.restoreAllMocks())
+    const all = sendAll(pacer, 0)
+    expect(pacer.answered(10, all[0], NOTHING, true)).toBe(1_000)
+    // Those that were in flight say nothing new.
+    for (const cost of all.slice(1)) expect(pacer.answered(10, cost, NOTHING, true)).toBe(1_000)
+    expect(pacer.waitMs(110, {})).toBe(900)
+    const [probe, ...others] = sendAll(pacer, 1_010)
+    expect(others).toEqual([])
+    pacer.answered(1_020, probe, NOTHING)
+    expect(sendAll(pacer, 1_020)).toHaveLength(2)
   })
 
   it('is sent no more for calls that failed', () => {
@@ -138,7 +168,7 @@ describe('a server that announces what remains', () => {
   it('is not sent what is in flight twice over', () => {
     const pacer = new Pacer()
     const [first, ...others] = sendAll(pacer, 0)
-    pacer.answered(0, first, [budget({ limit: 10, remaining: 9, resetMs: 1_000 })])
+    pacer.answered(0, first, { budgets: [budget({ limit: 10, remaining: 9, resetMs: 1_000 })] })
     expect(others).toHaveLength(3)
     // Nine are left; three of them may be taken by what is under way.
     let sent = 0
@@ -176,7 +206,7 @@ describe('a server that announces half of it', () => {
     let sent = 0
     for (let atMs = 0; atMs < 10_000; atMs += 10) {
       for (const cost of sendAll(pacer, atMs)) {
-        pacer.answered(atMs, cost, [budget({ limit: 10, windowMs: 1_000 })])
+        pacer.answered(atMs, cost, { budgets: [budget({ limit: 10, windowMs: 1_000 })] })
         sent++
       }
     }
@@ -197,7 +227,7 @@ describe('a server that announces half of it', () => {
   it('is free again when it stops announcing', () => {
     const pacer = pacerOf({ limit: 100, remaining: 0, resetMs: 1_000 })
     const [asks] = sendAll(pacer, 1_000)
-    pacer.answered(1_000, asks, [])
+    pacer.answered(1_000, asks, NOTHING)
     expect(pacer.isPaced).toBe(false)
     expect(sendAll(pacer, 1_000).length).toBeGreaterThan(1)
   })
@@ -216,7 +246,9 @@ describe('a server that lies', () => {
     expect(pacer.waitMs(0, {})).toBe(HOUR_MS)
     expect(pacer.waitMs(HOUR_MS, {})).toBe(0)
     const paused = new Pacer()
-    paused.refused(0, 2 ** 31 - 1)
+    const cost = { requests: 1 }
+    paused.sent(0, cost)
+    paused.answered(0, cost, { budgets: [], retryAfterMs: 2 ** 31 - 1 }, true)
     expect(paused.waitMs(0, {})).toBe(HOUR_MS)
   })
 
@@ -257,7 +289,7 @@ describe('a server that lies', () => {
           expect(pacer.leastMs(atMs, sent)).toBeGreaterThanOrEqual(0)
           pacer.sent(atMs, sent)
           if (fails) pacer.failed(sent)
-          else pacer.answered(atMs, sent, all.map(budget))
+          else pacer.answered(atMs, sent, { budgets: all.map(budget) })
         }
       }),
     )

@@ -1,4 +1,6 @@
-import type { Budget } from './rate-limits.ts'
+import { LearnedRate } from './learned-rate.ts'
+import type { Budget, RateLimits } from './rate-limits.ts'
+import { jittered } from './retries.ts'
 
 /**
  * What a call takes of budgets, by unit. The default is 1 of `requests`. A pacer identifies calls by their costs: no
@@ -6,10 +8,17 @@ import type { Budget } from './rate-limits.ts'
  */
 export type Cost = Readonly<Record<string, number>>
 
-/** How many calls go out before anything is known of the server. It doubles with each round of answers. */
+/**
+ * How many calls are in flight before anything is known of the server. Each round of answers adds one, since what is in
+ * flight at the first refusal is refused as well.
+ */
 const FIRST_CALLS = 4
+/** From here on, each round of answers doubles it. */
+const MANY_CALLS = 32
 /** A call without an answer for this long holds no other back. */
 const SILENCE_MS = 1_000
+/** A budget for longer, such as one for an hour, says nothing about how many calls may be in flight. */
+const BRIEF_MS = 60_000
 /** What is waited for where the server says that nothing is left, and not for how long. */
 const UNKNOWN_WAIT_MS = 1_000
 /** No announcement of a server is trusted for longer: then one call asks again. */
@@ -30,9 +39,13 @@ const MAX_BUDGETS = 32
  */
 export class Pacer {
   readonly #budgets = new Map<string, KnownBudget>()
-  readonly #inFlight = new Set<Cost>()
+  /** With the time at which each was sent. */
+  readonly #inFlight = new Map<Cost, number>()
+  readonly #learned = new LearnedRate()
   #pausedUntilMs = 0
   #window = FIRST_CALLS
+  /** The window once the first call after a refusal is accepted; until then that call goes alone. 0: no refusal. */
+  #windowAfter = 0
   #cautiousUntilMs = 0
   #sentMs = 0
 
@@ -52,7 +65,9 @@ export class Pacer {
   waitMs(nowMs: number, cost: Cost, isPatient = true): number {
     const silenceMs = this.isIdle ? 0 : Math.max(0, this.#sentMs + SILENCE_MS - nowMs)
     const isCautious = nowMs < this.#cautiousUntilMs
-    const startMs = !this.isPaced && this.#inFlight.size >= this.#window ? silenceMs : 0
+    const isFull =
+      this.#inFlight.size >= this.#window && ![...this.#budgets.values()].some((each) => each.isBrief(nowMs))
+    const startMs = Math.max(this.#learned.waitMs(nowMs), isFull ? silenceMs : 0)
     return this.#longest(nowMs, startMs, (budget) =>
       budget.isOld(nowMs) ? silenceMs : budget.waitMs(nowMs, amountOf(cost, budget.unit), isPatient, isCautious),
     )
@@ -60,7 +75,8 @@ export class Pacer {
 
   /** Returns the least that a call waits behind others that cost so much together, as far as is known. */
   leastMs(nowMs: number, ahead: Cost): number {
-    return this.#longest(nowMs, 0, (budget) =>
+    const learnedMs = this.#learned.waitMs(nowMs, amountOf(ahead, 'requests') - 1)
+    return this.#longest(nowMs, learnedMs, (budget) =>
       budget.isOld(nowMs) ? 0 : budget.leastMs(nowMs, amountOf(ahead, budget.unit)),
     )
   }
@@ -70,7 +86,8 @@ export class Pacer {
   }
 
   sent(nowMs: number, cost: Cost): void {
-    this.#inFlight.add(cost)
+    this.#inFlight.set(cost, nowMs)
+    this.#learned.sent(nowMs, amountOf(cost, 'requests'))
     this.#sentMs = nowMs
     for (const budget of this.#budgets.values())
       budget.take(nowMs, amountOf(cost, budget.unit), nowMs < this.#cautiousUntilMs)
@@ -82,13 +99,37 @@ export class Pacer {
     for (const budget of this.#budgets.values()) budget.ended(amountOf(cost, budget.unit))
   }
 
-  /** Records a call that got an answer, with the budgets in it. A budget that is no longer announced is forgotten. */
-  answered(nowMs: number, cost: Cost, budgets: readonly Budget[]): void {
+  /**
+   * Records a call that got an answer, with the budgets in it. A budget that is no longer announced is forgotten.
+   * Returns how long calls pause: 0 for an answer that is not a refusal.
+   */
+  answered(nowMs: number, cost: Cost, { budgets, retryAfterMs }: Announced, isRefusal = false): number {
+    const sentMs = this.#inFlight.get(cost) ?? nowMs
     this.failed(cost)
-    this.#window++
     const announced = new Set(budgets.map(keyOf))
     for (const [key, budget] of this.#budgets) if (!announced.has(key) && budget.isOld(nowMs)) this.#budgets.delete(key)
     this.update(nowMs, budgets)
+    if (isRefusal) return this.#refused(nowMs, sentMs, budgets, retryAfterMs)
+    this.#window = this.#windowAfter || this.#window + (this.#window > MANY_CALLS ? 1 : 1 / this.#window)
+    this.#windowAfter = 0
+    this.#learned.accepted(sentMs)
+    return 0
+  }
+
+  /** Stops calls for a while, and allows fewer concurrent ones after it. */
+  #refused(nowMs: number, sentMs: number, budgets: readonly Budget[], retryAfterMs: number | undefined): number {
+    const usedUp = budgets.filter(({ remaining }) => remaining === 0)
+    let pauseMs = retryAfterMs
+    if (usedUp.length > 0) {
+      this.#cautiousUntilMs = nowMs + CAUTION_MS
+      pauseMs ??= Math.max(...usedUp.map(({ resetMs }) => resetMs ?? UNKNOWN_WAIT_MS))
+    } else pauseMs = this.#learned.refused(sentMs, nowMs, retryAfterMs)
+    if (pauseMs) {
+      this.#windowAfter ||= Math.max(1, this.#window / 2)
+      this.#window = 1
+      this.pause(nowMs, jittered(pauseMs, Math.random()))
+    }
+    return Math.max(0, this.#pausedUntilMs - nowMs)
   }
 
   /** Updates budgets from a server's announcement, here or in another tab. */
@@ -100,7 +141,7 @@ export class Pacer {
       else if (this.#budgets.size < MAX_BUDGETS && (announced.remaining ?? announced.windowMs) !== undefined) {
         // A limit without a window does not say how fast to go.
         let inFlight = 0
-        for (const cost of this.#inFlight) inFlight += amountOf(cost, announced.unit)
+        for (const cost of this.#inFlight.keys()) inFlight += amountOf(cost, announced.unit)
         const budget = new KnownBudget(announced.unit, inFlight)
         budget.update(nowMs, announced)
         this.#budgets.set(key, budget)
@@ -108,17 +149,13 @@ export class Pacer {
     }
   }
 
-  /** Stops calls for a while, and allows fewer concurrent ones after it. */
-  refused(nowMs: number, pauseMs: number): void {
-    this.#window = Math.max(1, this.#window / 2)
-    this.#cautiousUntilMs = nowMs + CAUTION_MS
-    this.pause(nowMs, pauseMs)
-  }
-
   pause(nowMs: number, pauseMs: number): void {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + Math.min(pauseMs, TRUST_MS))
   }
 }
+
+/** What an answer announces. */
+type Announced = Pick<RateLimits, 'budgets'> & Partial<RateLimits>
 
 const keyOf = ({ unit, name, partition }: Budget): string => `${unit} ${name} ${partition}`
 
@@ -166,6 +203,10 @@ class KnownBudget {
   /** Whether the budget must be learned again. */
   isOld(nowMs: number): boolean {
     return nowMs >= this.#untilMs
+  }
+
+  isBrief(nowMs: number): boolean {
+    return this.#untilMs - nowMs <= BRIEF_MS
   }
 
   /** A cautious caller spreads calls however much remains: others share the budget. */

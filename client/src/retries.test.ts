@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Accepts } from './accepts.ts'
-import { backoffMs, jittered, RetryBudget } from './retries.ts'
+import { jittered, RetryBudget } from './retries.ts'
 
 describe('RetryBudget', () => {
   it('has retries be a share of the calls, after those that were saved up', () => {
@@ -18,14 +18,6 @@ describe('RetryBudget', () => {
     const budget = new RetryBudget()
     for (let i = 0; i < 1_000; i++) budget.called(0.5)
     expect(Array.from({ length: 120 }, () => budget.take()).filter(Boolean)).toHaveLength(100)
-  })
-})
-
-describe('backoffMs', () => {
-  it('is anything up to what doubles with each attempt, and at most half a minute', () => {
-    expect([0, 1, 2, 3].map((attempt) => backoffMs(attempt, 1))).toEqual([500, 1_000, 2_000, 4_000])
-    expect(backoffMs(3, 0)).toBe(0)
-    expect(backoffMs(1_000_000, 1)).toBe(30_000)
   })
 })
 

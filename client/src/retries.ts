@@ -16,14 +16,6 @@ export class RetryBudget {
   }
 }
 
-const FIRST_MS = 500
-const LONGEST_MS = 30_000
-
-/** Exponential backoff with full jitter: anything up to what doubles with each attempt. */
-export function backoffMs(attempt: number, random: number): number {
-  return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(attempt, 16)) * random
-}
-
 const JITTER = 0.1
 const MOST_JITTER_MS = 1_000
 

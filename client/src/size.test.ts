@@ -21,12 +21,12 @@ async function sizeOf(names: string): Promise<number> {
   return gzipSync(output[0].code, { level: 9 }).byteLength
 }
 
-it('the fetch that paces itself and the parser have less than 5 kB', async () => {
-  expect(await sizeOf('createFetch, parseRateLimits, RateLimitError')).toBeLessThan(5_000)
+it('the fetch that paces itself and the parser have less than 6 kB', async () => {
+  expect(await sizeOf('createFetch, parseRateLimits, RateLimitError')).toBeLessThan(6_000)
 })
 
-it('all of it has less than 5.5 kB', async () => {
-  expect(await sizeOf('createFetch, parseRateLimits, RateLimitError, shareTabs, acceptsRatio')).toBeLessThan(5_500)
+it('all of it has less than 6.5 kB', async () => {
+  expect(await sizeOf('createFetch, parseRateLimits, RateLimitError, shareTabs, acceptsRatio')).toBeLessThan(6_500)
 })
 
 it('the parser alone has less than 2 kB', async () => {

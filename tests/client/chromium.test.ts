@@ -12,7 +12,7 @@ import { ServerProcess } from '../servers/server-process.mjs'
 const PAGE = `<!doctype html><script type="module">
 import { createFetch, RateLimitError, shareTabs } from '/client.js'
 const result = {}
-const [one, two] = [createFetch({ share: shareTabs('page') }), createFetch({ share: shareTabs('page') })]
+const [one, two] = [createFetch({ throwOnGiveUp: true, share: shareTabs('page') }), createFetch({ throwOnGiveUp: true, share: shareTabs('page') })]
 result.paced = (await Promise.all(Array.from({ length: 30 }, () => one('/paced')))).map(({ status }) => status)
 result.retried = (await one('/refused-once')).status
 result.counts = one.counts()

@@ -14,7 +14,7 @@ it('a paced fetch has all calls answered by a service, more than it admits in a 
 
 it('a paced fetch says when to come back, where its caller does not want to wait', async () => {
   const url = `${await startApi()}/v1/check`
-  const paced = createFetch({ retries: 0 })
+  const paced = createFetch({ retries: 0, throwOnGiveUp: true })
   const spend = {
     ...callOf('alice'),
     body: JSON.stringify({ ...JSON.parse(String(callOf('alice').body)), cost: PER_SECOND + 1 }),

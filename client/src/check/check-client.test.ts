@@ -80,7 +80,7 @@ describe('check', () => {
     const client = createCheckClient({ url: 'http://sluice.example', deadlineMs: 1, onFailure: 'closed', fetch })
     expect(await client.check(REQUEST)).toMatchObject({ allowed: false, failure: { name: 'TimeoutError' } })
     expect(() => createCheckClient({ url: 'http://a', deadlineMs: Number.NaN })).toThrow(
-      'deadlineMs must be above 0, not NaN',
+      'deadlineMs must be a number of 0 or more, not NaN',
     )
   })
 })

@@ -1,6 +1,15 @@
 import { RateLimitError } from '../errors.ts'
-import type { CheckDecision, CheckRequest, Permit, Renewed, Reservation } from './check-request.ts'
-import { type Holder, hold } from './hold.ts'
+import { checkOptions, type Kinds } from '../options.ts'
+import type {
+  CheckDecision,
+  CheckRequest,
+  Holder,
+  LeasedPermit,
+  Permit,
+  Renewed,
+  Reservation,
+} from './check-request.ts'
+import { heldPermit } from './held-permit.ts'
 
 /** Where the service is, and what is decided when it does not answer. */
 export interface CheckClientOptions {
@@ -23,11 +32,10 @@ export interface CheckClientOptions {
  */
 export interface CheckClient {
   check(request: CheckRequest): Promise<CheckDecision>
-  /** Like check, and takes places of `concurrency` rules. */
+  /** Like check, and acquires permits of `concurrency` rules. They are renewed until they are released. */
   acquire(request: CheckRequest): Promise<Permit>
   /**
-   * hold acquires, works, and releases; while the work runs, its places are renewed. It throws a RateLimitError when it is refused,
-   * and what the work throws.
+   * Acquires permits, works, and releases them. It throws a RateLimitError when it is refused, and what the work throws.
    */
   hold<T>(request: CheckRequest, work: (holder: Holder) => T | Promise<T>): Promise<T>
   /** Like check with an estimate as its cost. */
@@ -48,6 +56,15 @@ export class CheckRequestError extends Error {
   }
 }
 
+const KINDS: Kinds<CheckClientOptions> = {
+  url: 'string',
+  token: 'string',
+  deadlineMs: 'number',
+  onFailure: 'string',
+  failed: 'function',
+  fetch: 'function',
+}
+
 type Answer = CheckDecision & { readonly lease?: string; readonly leaseTtlMs?: number; readonly reservation?: string }
 type Renewal = {
   readonly leases: readonly { readonly renewed: boolean; readonly error?: { readonly code?: string } }[]
@@ -56,7 +73,11 @@ type Settled = { readonly settled: boolean }
 
 /** Makes a client of the check API of a service, over fetch. */
 export function createCheckClient(options: CheckClientOptions): CheckClient {
+  checkOptions(options, KINDS)
   const { token, deadlineMs = 250, onFailure = 'open', failed } = options
+  if (onFailure !== 'open' && onFailure !== 'closed') {
+    throw new TypeError(`onFailure must be "open" or "closed", not "${onFailure}"`)
+  }
   if (!(deadlineMs > 0)) throw new TypeError(`deadlineMs must be above 0, not ${deadlineMs}`)
   const base = new URL(options.url)
   const headers = {
@@ -112,23 +133,32 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
     }
   }
 
-  async function acquire(request: CheckRequest): Promise<Permit> {
-    const { lease, ...decision } = await decide('/v1/acquire', request)
+  async function lease(request: CheckRequest): Promise<LeasedPermit> {
+    const { lease: id, ...decision } = await decide('/v1/acquire', request)
     const release = async (): Promise<void> => {
-      if (lease !== undefined) await late('/v1/release', { lease }, isSettlement)
+      if (id !== undefined) await late('/v1/release', { lease: id }, isSettlement)
     }
     const renew = async (): Promise<Renewed> => {
-      if (lease === undefined) return 'lost'
-      return renewedOf(await late('/v1/renew', { leases: [lease] }, isRenewal))
+      if (id === undefined) return 'lost'
+      return renewedOf(await late('/v1/renew', { leases: [id] }, isRenewal))
     }
     return { ...decision, renew, release }
   }
 
-  const client = { acquire, orThrow, failed: (error: unknown) => failed?.(error) }
+  const source = { acquire: lease, refusalOf, failed: (error: unknown) => failed?.(error) }
+  const acquire = async (request: CheckRequest): Promise<Permit> => heldPermit(source, request, await lease(request))
+
   return {
     check: (request) => decide('/v1/check', request),
     acquire,
-    hold: (request, work) => hold(client, request, work),
+    async hold(request, work) {
+      const permit = orThrow(await acquire(request))
+      try {
+        return await work({ permit, signal: permit.signal })
+      } finally {
+        await permit.release().catch(source.failed)
+      }
+    },
     async reserve(request) {
       const { cost = 1, ...asked } = request
       const { reservation, ...decision } = await decide('/v1/check', { ...asked, reserve: cost })
@@ -144,7 +174,11 @@ export function createCheckClient(options: CheckClientOptions): CheckClient {
 /** Returns a decision that admits, and throws a RateLimitError for one that refuses. */
 export function orThrow<D extends CheckDecision>(decision: D): D {
   if (decision.allowed) return decision
-  throw new RateLimitError('refused', decision.reason ?? 'refused', decision.retryAfterMs)
+  throw refusalOf(decision)
+}
+
+function refusalOf({ reason, retryAfterMs }: CheckDecision): RateLimitError {
+  return new RateLimitError('refused', reason ?? 'refused', retryAfterMs)
 }
 
 function isDecision(answer: unknown): answer is Answer {

@@ -56,16 +56,28 @@ export interface CheckDecision {
  */
 export type Renewed = 'renewed' | 'lost' | 'failed'
 
-/** A decision that may hold places of `concurrency` rules. release gives them back, as often as it is called. */
-export interface Permit extends CheckDecision {
-  /** How long the places are held without being renewed. Undefined where none is held. */
+/** A decision that may hold permits of `concurrency` rules. */
+export interface LeasedPermit extends CheckDecision {
+  /** How long permits are held without being renewed. Undefined where none is held. */
   readonly leaseTtlMs?: number
-  /**
-   * Renews the permits of work that takes longer, see also hold: call it every third of leaseTtlMs. Sends nothing where
-   * no permit is held.
-   */
+  /** Renews now. Sends nothing where no permit is held. */
   renew(): Promise<Renewed>
+  /** Gives the permits back. May be called more than once. */
   release(): Promise<void>
+}
+
+/** A permit that the client renews, every third of its `leaseTtlMs`, until it is released. */
+export interface Permit extends LeasedPermit {
+  /** Aborts when the permits were lost and cannot be acquired again: another caller may have them now. */
+  readonly signal: AbortSignal
+}
+
+/** What work receives while permits are held for it. */
+export interface Holder {
+  /** The decision that let the work begin. */
+  readonly permit: Permit
+  /** That of the permit. */
+  readonly signal: AbortSignal
 }
 
 /** A decision about an estimate. settle says what it came to: true the first time, if it was taken. */

@@ -10,9 +10,10 @@ export type {
   CheckDecision,
   CheckRequest,
   Entry,
+  Holder,
+  LeasedPermit,
   Permit,
   Renewed,
   Reservation,
   RuleVerdict,
 } from './check-request.ts'
-export type { Holder } from './hold.ts'

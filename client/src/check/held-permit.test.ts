@@ -188,3 +188,40 @@ describe('hold', () => {
     expect(await away.client.hold(REQUEST, ({ permit }) => permit.failure instanceof Error)).toBe(true)
   })
 })
+
+describe('acquire', () => {
+  const answers = (): Answers => ({
+    '/v1/acquire': [() => [200, taken('a')], () => [200, taken('b')], () => [429, REFUSED]],
+    '/v1/renew': [() => [200, RENEWED], () => [200, EXPIRED]],
+    '/v1/release': RELEASED,
+  })
+
+  it('renews until the permit is released, and releases what it holds by then', async () => {
+    const { client, asked } = holding(answers())
+    const permit = await client.acquire(REQUEST)
+    await vi.advanceTimersByTimeAsync(2 * THIRD_MS)
+    expect(asked).toEqual(['/v1/acquire', '/v1/renew a', '/v1/renew a', '/v1/acquire'])
+    expect(permit.signal.aborted).toBe(false)
+    await permit.release()
+    expect(asked.slice(4)).toEqual(['/v1/release b'])
+    await vi.advanceTimersByTimeAsync(10 * TTL_MS)
+    expect(asked).toHaveLength(5)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  it('aborts the signal when what was lost cannot be acquired again, and renews no more', async () => {
+    const { client, asked } = holding(answers())
+    const permit = await client.acquire(REQUEST)
+    await vi.advanceTimersByTimeAsync(3 * THIRD_MS)
+    expect(permit.signal.reason).toMatchObject({ name: 'RateLimitError', retryAfterMs: 5_000 })
+    const before = asked.length
+    await vi.advanceTimersByTimeAsync(10 * TTL_MS)
+    expect(asked).toHaveLength(before)
+  })
+
+  it('renews nothing for a refusal', async () => {
+    const { client } = holding({ '/v1/acquire': [() => [429, REFUSED]] })
+    expect((await client.acquire(REQUEST)).allowed).toBe(false)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+})
