@@ -6,8 +6,9 @@ import { CLIENTS } from './client/clients.mjs'
 import { count, header, table } from './report.mjs'
 import { bar, figure, text } from './scale/svg.mjs'
 
-// npm run bench -- client [--quick] [--draw]: 2,000 calls at once against a server of ours that admits 200 a second: how long each client takes for
-// all of them, how many requests it sends, and how many of those are refused. --draw writes docs/images/client.svg.
+// npm run bench -- client [--quick] [--draw]: 2,000 concurrent calls against a server that admits 200 a second: how
+// long each client takes for all of them, how many requests it sends, and how many of those are refused. --draw writes
+// docs/images/client.svg.
 
 const isQuick = process.argv.includes('--quick')
 const PER_SECOND = isQuick ? 100 : 200
@@ -22,7 +23,7 @@ process.on('exit', () => server.kill())
 const [port] = await once(server.stdout, 'data')
 const base = `http://127.0.0.1:${String(port).trim()}`
 
-const what = `${count(CALLS)} calls at once, ${PER_SECOND} a second admitted`
+const what = `${count(CALLS)} concurrent calls, ${PER_SECOND} a second admitted`
 console.log(`${header(`npm run bench -- client, ${what}`, ['sluice', 'p-retry', 'ky', 'got', 'bottleneck'])}\n`)
 const results = []
 for (const [name, make] of Object.entries(CLIENTS)) {

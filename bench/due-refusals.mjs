@@ -1,11 +1,11 @@
 /**
- * How far a share of refusals may lie below and above what is due, beside what a window at either end makes. Traffic that comes
- * in bursts, on a busy machine, has moments without a call that fits: more is refused then.
+ * How far a share of refusals may lie below and above what is due, in addition to the effect of a window at either end.
+ * Traffic that comes in bursts, on a busy machine, has moments without a call that fits: more is refused then.
  */
 const BELOW = 0.02
 const ABOVE = 0.1
 
-/** Tells which share of decisions is due to be refused, where `fits` of them fit into each second. */
+/** Computes which share of decisions is due to be refused, where `fits` of them fit into each second. */
 export class DueRefusals {
   #fits
   #nowMs
@@ -27,7 +27,7 @@ export class DueRefusals {
     this.#bySecond.clear()
   }
 
-  /** Compares the share that was refused with the one that is due: second by second, because traffic may stall. */
+  /** Compares the share that was refused with the share that is due, second by second, because traffic may stall. */
   judge(refused) {
     const counts = [...this.#bySecond.values()]
     const all = counts.reduce((sum, each) => sum + each, 0)

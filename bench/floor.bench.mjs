@@ -6,8 +6,9 @@ import { contestantsOn } from './floor/contestants.mjs'
 import { chargedIn, cpuUsOf } from './redis-audit.mjs'
 import { count, header, median, table } from './report.mjs'
 
-// npm run bench -- floor [--quick]: what Redis takes for a decision, beside the least that can be done about one. All are bytes that one
-// connection sends to one server, one call after the other, in short turns: what else the machine does hits all alike.
+// npm run bench -- floor [--quick]: what Redis takes for a decision, compared with the least work for one. All are
+// bytes that one connection sends to one server, one call after the other, in short turns: what else the machine does
+// hits all alike.
 
 const isQuick = process.argv.includes('--quick')
 const { turns, calls } = isQuick ? { turns: 6, calls: 200 } : { turns: 60, calls: 400 }
@@ -59,7 +60,7 @@ async function takeTurns(redis, contestants) {
       const i = (j + turn) % contestants.length
       const { decisions } = contestants[i]
       const times = Math.max(calls / decisions, LEAST_CALLS)
-      // Caches are those of the contestant before.
+      // Caches hold what the previous contestant left.
       await run(i, Math.ceil(times / 8))
       const before = await cpuUs()
       await run(i, times)

@@ -8,11 +8,12 @@ import { installPeers, peersFolder, peerVersions } from './gateway/peers.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- gateway [--quick] [KIND …]: one small GET through our gateway, through proxies of others, and through nginx
-// where there is one (apt-get install nginx), each in one process that has answered others before. Ours counts requests by address, in memory, and so do those
-// whose name says so: all up to the same limit, which nobody reaches. First each of these gets a low one, and has to refuse what is
-// above it: otherwise nothing is measured. A round with an answer that is not 200, or with a connection that a proxy closed, is
-// void. Processor time for a request says more than requests a second: the load and the upstream use the same machine.
+// npm run bench -- gateway [--quick] [KIND …]: one small GET through our gateway, through proxies of others, and
+// through nginx where there is one (apt-get install nginx), each in one process that has answered others before. Ours
+// counts requests by address, in memory, and so do the ones whose name says so: all up to the same limit, which is
+// never reached. First each of these gets a low one, and has to refuse what is above it: otherwise nothing is measured.
+// A round with an answer that is not 200, or with a connection that a proxy closed, is void. Processor time for a
+// request says more than requests a second: the load and the upstream use the same machine.
 
 const isQuick = process.argv.includes('--quick')
 const ROUNDS = Number(process.env.ROUNDS ?? (isQuick ? 1 : 5))
@@ -23,7 +24,10 @@ const CONNECTIONS = 64
 /** What workers of the service are started with; the others get it too. */
 const V8_FLAGS = ['--min-semi-space-size=16']
 const MOST_OF_NGINX = 3
-/** Requests of one address in a minute: what nobody reaches, and what everybody does. nginx counts by the second. */
+/**
+ * Requests of one address in a minute: a limit that is never reached, and one that always is. nginx counts by the
+ * second.
+ */
 const FAR_LIMIT = 60_000_000
 const LOW_LIMIT = 20
 

@@ -127,7 +127,7 @@ async function reportLoad() {
       us(middle('cpuUs')),
     ]
   })
-  const title = `Time of an answer at half of its own rate with ${HALF_OF} connections (arrivals on a fixed schedule)`
+  const title = `Time of an answer at half of its maximum rate with ${HALF_OF} connections (arrivals on a fixed schedule)`
   say(title, '', table(['', 'per second', '50 %', '99 %', '99.9 %', 'CPU per call'], rows))
   say(...ratiosOf(all, SHAPES, 'own client'))
 }
@@ -165,13 +165,13 @@ async function reportMemory() {
   }
   const head = ['', 'connection, RSS', 'connection, heap', 'call, RSS', 'call, heap']
   say(
-    `Memory of ${count(connections)} idle connections (each has made a call), and of ${count(size.streams)} calls under way`,
+    `Memory of ${count(connections)} idle connections (each has made a call), and of ${count(size.streams)} calls in flight`,
     '',
     table(head, rows),
   )
 }
 
-/** How many sockets a process may open, less those that it needs for itself. */
+/** Returns how many sockets a process may open, less the ones that it needs for itself. */
 function mostConnections() {
   const limit = execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim()
   return limit === 'unlimited' ? size.connections : Number(limit) - 200
@@ -185,7 +185,7 @@ say(
   header(`npm run bench -- grpc${isQuick ? ' --quick' : ''}`, ['sluice', '@grpc/grpc-js']),
   `h2load    ${h2loadVersion}`,
   arePinned
-    ? 'cores     the server has one of its own, and so has the client'
+    ? 'cores     the server has one, and the client has another'
     : 'cores     shared: there is no taskset, or only one core. "CPU per call" is what counts then',
 )
 await reportLoad()

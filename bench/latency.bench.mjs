@@ -6,16 +6,17 @@ import { CALLERS, NODE_FLAGS } from './latency/callers.mjs'
 import { count, header, median, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- latency [--quick] [--rates=N,…] [--reference=FILE]: how long a decision takes when a service is not busy. Whole decisions
-// over gRPC by `sluice serve` with one worker, arrivals on a fixed schedule, beside a bare service of the same kind; and
-// decisions of the library beside plain loops that anyone can run. FILE is a binary of envoyproxy/ratelimit. A round in which
-// a decision was made without Redis, or was not counted there, is void.
+// npm run bench -- latency [--quick] [--rates=N,…] [--reference=FILE]: how long a decision takes when a service is not
+// busy. Whole decisions over gRPC by `sluice serve` with one worker, arrivals on a fixed schedule, compared with a bare
+// service of the same kind; and decisions of the library compared with plain loops that anyone can run. FILE is a
+// binary of envoyproxy/ratelimit. A round in which a decision was made without Redis, or was not counted there, is
+// void.
 
 const RATES_FLAG = '--rates='
 const rates = process.argv.find((each) => each.startsWith(RATES_FLAG))?.slice(RATES_FLAG.length)
 const RATES = rates?.split(',').map(Number) ?? [500, 2_000, 10_000, 50_000]
 const GOALS_MS = { 2000: 1.2, 10000: 3 }
-/** More than this many a second the reference does not make on two cores beside Redis and the client. */
+/** The reference does not reach more than this many a second on two cores that it shares with Redis and the client. */
 const MOST_OF_REFERENCE = 10_000
 const REFERENCE_RATES = RATES.filter((rate) => rate <= MOST_OF_REFERENCE)
 
@@ -45,7 +46,7 @@ const CASES = [
 
 const worker = fileURLToPath(new URL('./latency/worker.mjs', import.meta.url))
 const say = (...lines) => console.log(`${lines.join('\n')}\n`)
-/** What a process cannot tell of itself is left empty. */
+/** A value that a process cannot report is left empty. */
 const shown = (value, text) => (Number.isNaN(value) ? '' : text(value))
 const milliseconds = (value) => shown(value, () => `${value.toFixed(2)} ms`)
 const us = (value) => shown(value, () => `${value.toFixed(1)} µs`)
@@ -152,7 +153,7 @@ say(
   `redis     ${await probe.field('redis_version', 'INFO', 'server')}, on loopback, a fresh one for each case and round`,
   'cores     shared, placed by the system. The client sleeps between arrivals; a loop is client and decider in one',
   `node      ${NODE_FLAGS.join(' ')}, in every process`,
-  `callers   ${count(CALLERS)}, each with a counter of its own; limits of a day that nobody reaches`,
+  `callers   ${count(CALLERS)}, each with a separate counter; daily limits that are never reached`,
 )
 await probe.stop()
 report(await measureRounds(CASES, rounds, { measure, nameOf: ({ name }) => name }))

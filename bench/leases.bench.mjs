@@ -5,9 +5,10 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { CALLERS } from './leases/callers.mjs'
 import { count, header, median, table } from './report.mjs'
 
-// npm run bench -- leases [--quick] [--per-second N] [--seconds N] [--rounds N] [--kind Zipf|uniform] [--rules 1|2]: leased beside
-// exact, a million callers, one rule and two. Every decision has to be counted by Redis, or refused; a run in which one was not is no figure, and ends with an
-// error, as does one in which leased asks Redis more often than exact.
+// npm run bench -- leases [--quick] [--per-second N] [--seconds N] [--rounds N] [--kind Zipf|uniform] [--rules 1|2]:
+// leased compared with exact, a million callers, one rule and two. Every decision has to be counted by Redis, or
+// refused; a run in which one was not is no figure, and ends with an error, as does one in which leased asks Redis more
+// often than exact.
 
 const isQuick = process.argv.includes('--quick')
 const option = (name, otherwise) => {
@@ -81,7 +82,7 @@ for (let round = 0; round < ROUNDS; round++) {
   }
 }
 const middle = (key, field) => median(results.get(key).map((run) => run[field]))
-const rows = [...results.keys()].map((key) => [key, ...COLUMNS.map(([, field, spell]) => spell(middle(key, field)))])
+const rows = [...results.keys()].map((key) => [key, ...COLUMNS.map(([, field, format]) => format(middle(key, field)))])
 console.log(`${table(['', ...COLUMNS.map(([head]) => head)], rows)}\n`)
 for (const key of results.keys()) {
   if (!key.endsWith('leased')) continue

@@ -24,8 +24,8 @@ async function measure(task) {
 }
 
 /**
- * Runs every task several times, each in a process of its own, and returns the results of each. All tasks get their
- * turn before one gets its next, in turning order, so that a noisy moment of the machine hits all alike.
+ * Runs every task several times, each in a separate process, and returns the results of each. All tasks get their turn
+ * before one gets its next, in turning order, so that a noisy moment of the machine hits all alike.
  */
 async function measureAll(tasks, repetitions = REPETITIONS) {
   const results = tasks.map(() => [])

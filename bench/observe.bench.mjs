@@ -14,9 +14,9 @@ import { header, median, table } from './report.mjs'
 import { cpuUs, startService, stop, watched } from './rls/server-process.mjs'
 import { rulesOf, trafficOf } from './rls/traffic.mjs'
 
-// npm run bench -- observe [--quick]: what metrics and hot keys cost. A decision from memory over gRPC with and without them, as
-// processor time of the server, in rounds that alternate between processes; two of them have neither, and differ by noise
-// alone. What counting takes by itself, in this process; and a scrape of 20,000 series.
+// npm run bench -- observe [--quick]: what metrics and hot keys cost. A decision from memory over gRPC with and without
+// them, as processor time of the server, in rounds that alternate between processes; two of them have neither, and
+// differ by noise alone. What counting alone takes, in this process; and a scrape of 20,000 series.
 
 const BUDGET = 0.03
 const IN_FLIGHT = 64
@@ -125,7 +125,7 @@ function verdictsOf([, again, ...rows]) {
   })
 }
 
-/** What counting a decision takes by itself: in this process, without a network, and so with less noise. */
+/** What counting a decision alone takes: in this process, without a network, and so with less noise. */
 function measureObservers(decisionUs) {
   const rules = compileObjects([JSON.parse(rulesOf('exact'))])
   const limiter = new Limiter(() => rules, new MemoryStore())
@@ -140,7 +140,7 @@ function measureObservers(decisionUs) {
     const own = median(Array.from({ length: 20 }, () => cpuOf(() => observer.decided('rls', charges, decision, 0.03))))
     return [name, `${(1_000 * own).toFixed(0)} ns`, percent(own / decisionUs)]
   })
-  say('Counting a decision by itself', '', table(['', 'processor time', 'of a decision over gRPC'], rows))
+  say('Counting a decision alone', '', table(['', 'processor time', 'of a decision over gRPC'], rows))
 }
 
 /** The processor time of a call, in µs. */
@@ -177,7 +177,7 @@ async function measureScrape() {
   const used = (cpuUs(server) - before) / scrapes / 1000
   say(
     `A scrape of ${series} series, ${(text.length / 1e6).toFixed(1)} MB: ${median(times).toFixed(0)} ms, ` +
-      `${used.toFixed(0)} ms of processor time; the event loop was late by ${delayLongestMs.toFixed(0)} ms at the most`,
+      `${used.toFixed(0)} ms of processor time; the event loop was late by at most ${delayLongestMs.toFixed(0)} ms`,
   )
   await stop(server)
 }

@@ -21,7 +21,7 @@ const WARM_UP = 3
 const CALM = isQuick ? 4 : 15
 const OVERLOAD = isQuick ? 6 : 30
 const MOST_RECOVERY_MS = 3_000
-/** A load that is sent later than this is not the one that was asked for. */
+/** A load that is sent later than this is not the load that was asked for. */
 const MOST_LATE_MS = 50
 const TRIES = isQuick ? 1 : 3
 
@@ -110,7 +110,7 @@ console.log(
   `\nof the capacity: ${percent(served(shed))} used for answers that arrived; without: ${percent(served(bare))}`,
 )
 console.log(`recovery: ${(shed.recoveryMs / 1_000).toFixed(1)} s; without: ${(bare.recoveryMs / 1_000).toFixed(1)} s`)
-console.log(`the load was late by ${shed.mostLateMs.toFixed(0)} and ${bare.mostLateMs.toFixed(0)} ms at the most\n`)
+console.log(`the load was late by ${shed.mostLateMs.toFixed(0)} and ${bare.mostLateMs.toFixed(0)} ms at most\n`)
 
 const claims = claimsOf(shed, { mostRecoveryMs: MOST_RECOVERY_MS })
 for (const [what, found, isSo] of claims) console.log(`${isSo ? 'met   ' : 'MISSED'} ${what}: ${found}`)

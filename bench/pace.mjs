@@ -15,10 +15,10 @@ function sleep(ms) {
 }
 
 /**
- * Begins `total` things on a fixed schedule, whether or not those before have ended. `begin(n, dueAt)` returns false
- * when there is no room: the thing waits, and that counts. `flush` follows what was begun together; `slept` is told of
- * every sleep. It resolves with how late each one was begun, in ms and sorted: that much of a measured time is the
- * client's own. A client that has a core of its own need not sleep.
+ * Begins `total` operations on a fixed schedule, whether or not earlier ones have ended. `begin(n, dueAt)` returns
+ * false when there is no room: the operation waits, and that counts. `flush` follows what was begun together; `slept`
+ * is called after every sleep. It resolves with how late each one was begun, in ms and sorted: that much of a measured
+ * time is the client's own. A client that has a core to itself need not sleep.
  */
 export async function paced(perSecond, total, { begin, flush = () => {}, slept = () => {}, isSleeping = true }) {
   const late = new Float64Array(total)

@@ -113,7 +113,7 @@ async function reportInstalled() {
 
 // --- minified size ---
 
-/** Bundles an app that takes some names of an entry, and returns the bytes that load at once, and all. */
+/** Bundles an app that takes some names of an entry, and returns the bytes that load initially, and all. */
 async function minified(entry, names) {
   const code = `export ${names} from '${entry}'`
   const app = {
@@ -149,7 +149,7 @@ async function reportMinified() {
       )
     }
   }
-  say('', 'Minified, without dependencies', '', table(['bundle', 'loaded at once', 'with Redis'], rows))
+  say('', 'Minified, without dependencies', '', table(['bundle', 'loaded initially', 'with Redis'], rows))
 }
 
 say(header('npm run bench -- package', ['sluice', PEER]))

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay, PerformanceObserver, performance } from 'node:pe
 const RESOLUTION_MS = 5
 
 /**
- * Tells what a process did: pauses of the garbage collector, how late its event loop was, which share of the time it
+ * Records what a process did: pauses of the garbage collector, how late its event loop was, which share of the time it
  * had nothing to do, and its processor time. The delay is sampled by a timer every 5 ms: what falls between two samples
  * is not seen.
  */

@@ -28,7 +28,7 @@ const CPU_BUDGET_US = 4
 const BYTES_BUDGET = 160
 const COMPACT_GOAL = 130
 const COMPACT_TOO = ['fixed_window', 'gcra', 'token_bucket']
-/** A bucket that is refilled at once would be gone before it is looked at. */
+/** A bucket that is refilled immediately would be gone before it is looked at. */
 const FEW = 2
 const P99_BUDGET_MS = 5
 
@@ -95,7 +95,7 @@ function reportLatency(names, results) {
     const range = `${ms(Math.min(...all('p99')))} to ${ms(Math.max(...all('p99')))}`
     return [name, count(middle('perSecond')), ms(middle('p50')), ms(middle('p99')), range, middle('perCall').toFixed(1)]
   })
-  const title = `Time of a decision at half of its own rate with ${BUSY} in flight (arrivals on a fixed schedule)`
+  const title = `Time of a decision at half of its maximum rate with ${BUSY} in flight (arrivals on a fixed schedule)`
   say(title, '', table(['', 'per second', '50 %', '99 %', '99 %, rounds', 'per call'], rows))
 }
 

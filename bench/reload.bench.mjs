@@ -38,7 +38,7 @@ const away = []
 for (const name of NAMES) {
   const result = await measure(name, true, 5)
   away.push(result)
-  rows.push(row(name, 'in a thread', result), row(name, 'at once', await measure(name, false, 2)))
+  rows.push(row(name, 'in a thread', result), row(name, 'synchronously', await measure(name, false, 2)))
 }
 const head = ['pattern', 'loaded', 'takes', 'p50', 'p99', 'longest', 'of it GC', 'longest without']
 say(

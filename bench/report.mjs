@@ -37,8 +37,8 @@ function versionOf(name) {
  * none of, because no round was valid, reads "void".
  */
 export function table(head, rows) {
-  const spell = (cell) => (/NaN|Infinity|∞/.test(cell) ? 'void' : String(cell))
-  const lines = [head, ...rows].map((row) => row.map(spell))
+  const format = (cell) => (/NaN|Infinity|∞/.test(cell) ? 'void' : String(cell))
+  const lines = [head, ...rows].map((row) => row.map(format))
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column].length)))
   const pad = (cell, column) => (column === 0 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]))
   const render = (line) => `| ${line.map(pad).join(' | ')} |`
@@ -52,8 +52,8 @@ export function ratioLine(what, ratio, budget) {
   return budget === undefined ? line : `${line} (budget ${budget} ×: ${ratio >= budget ? 'met' : 'missed'})`
 }
 
-/** Spells a whole number with separators. */
+/** Formats a whole number with separators. */
 export const count = (value) => Math.round(value).toLocaleString('en-US')
 
-/** Spells a rate: 1234567 is "1.23 M". */
+/** Formats a rate: 1234567 is "1.23 M". */
 export const million = (value) => `${(value / 1e6).toFixed(2)} M`

@@ -102,7 +102,7 @@ function report(runs) {
     milliseconds(late(i, 'lateP99')),
   ])
   const title =
-    'Time of an answer at half of its own rate (arrivals on a fixed schedule; client late: 99 % of its calls)'
+    'Time of an answer at half of its maximum rate (arrivals on a fixed schedule; client late: 99 % of its calls)'
   say(title, '', table(['', 'descriptors', 'per second', '50 %', '99 %', 'client late'], times))
   reportRefusals(runs)
   const lines = CASES.slice(1).map(({ name, descriptors, budget }, i) => {
@@ -139,7 +139,7 @@ say(
   header(`npm run bench -- rls${isQuick ? ' --quick' : ''}`, ['sluice', '@grpc/grpc-js', '@redis/client']),
   `redis     ${await redis.field('redis_version', 'INFO', 'server')}, on loopback`,
   arePinned
-    ? 'cores     a server of one process has a core of its own; client and Redis share another. Two workers share both'
+    ? 'cores     a server of one process has a core to itself; client and Redis share another. Two workers share both'
     : 'cores     shared: there is no taskset, or only one core. "CPU per call" is what counts then',
 )
 report(await measureRounds(CASES, rounds, { measure, nameOf }))

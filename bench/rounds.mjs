@@ -1,4 +1,4 @@
-/** How many times as many rounds as asked for are run at the most, where some are void. */
+/** If some rounds are void, at most this many times as many rounds as asked for are run. */
 const MOST = 3
 const VALID = 'in a valid one each decision was counted or refused, and none fell back'
 
@@ -19,7 +19,7 @@ export async function measureRounds(tasks, rounds, { measure, nameOf, say = cons
       tries[turn]++
       const voids = result.voids ?? []
       if (voids.length === 0) results[turn].push(result)
-      else say(`void: ${nameOf(tasks[turn])}, try ${tries[turn]} of ${rounds * MOST} at the most: ${voids.join('; ')}`)
+      else say(`void: ${nameOf(tasks[turn])}, try ${tries[turn]} of at most ${rounds * MOST}: ${voids.join('; ')}`)
     }
   }
   const missing = tasks.filter((_, i) => results[i].length === 0).map(nameOf)

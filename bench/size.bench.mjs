@@ -7,9 +7,9 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { count, header, median, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- size [--quick]: what a call to Redis costs it by itself and for each decision in it, which is what `sluice size` computes
-// with; and as many decisions on a cluster as this machine makes, with the arithmetic from there to 500,000 a second. A round in
-// which a decision failed, was refused or was not counted is void.
+// npm run bench -- size [--quick]: what a call to Redis costs, per call and for each decision in it, which is what
+// `sluice size` computes with; and as many decisions on a cluster as this machine makes, with the arithmetic from there
+// to 500,000 a second. A round in which a decision failed, was refused or was not counted is void.
 
 const isQuick = process.argv.includes('--quick')
 const ROUNDS = isQuick ? 1 : 5
@@ -17,7 +17,7 @@ const MEASURE_MS = isQuick ? 300 : 1_500
 const CALLERS = 10_000
 const GOAL_PER_SECOND = 500_000
 
-/** Nodes with connections of their own, and decisions under way in all: from one decision a call to hundreds. */
+/** Nodes with separate connections, and decisions in flight in all: from one decision a call to hundreds. */
 const SHAPES = [
   [64, 64],
   [64, 128],
@@ -41,7 +41,7 @@ async function measure({ nodes, inFlight, ...task }) {
 }
 
 const nameOf = ({ nodes, inFlight, servers }) =>
-  `${servers.length > 1 ? 'cluster, ' : ''}${nodes} nodes, ${inFlight} under way`
+  `${servers.length > 1 ? 'cluster, ' : ''}${nodes} nodes, ${inFlight} in flight`
 const us = (value) => `${value.toFixed(1)} µs`
 const middles = (runs) => {
   const of = (name) => median(runs.map((run) => run[name]))
@@ -96,10 +96,10 @@ console.log(
 
 const points = results.slice(0, one.length).filter(({ redisUs }) => Number.isFinite(redisUs))
 const { callUs, decisionUs } = fitted(points)
-const beside = (measured, used) =>
+const compared = (measured, used) =>
   `measured ${us(measured)}, computed with ${us(used)}: ratio ${(measured / used).toFixed(2)}`
-console.log(`a call of Redis: ${beside(callUs, COSTS.redisCallUs)}`)
-console.log(`each decision in it: ${beside(decisionUs, COSTS.redisDecisionUs)}\n`)
+console.log(`a call of Redis: ${compared(callUs, COSTS.redisCallUs)}`)
+console.log(`each decision in it: ${compared(decisionUs, COSTS.redisDecisionUs)}\n`)
 
 const best = results.slice(one.length).reduce((a, b) => (b.perSecond > a.perSecond ? b : a))
 const cores = (cpuUs) => ((GOAL_PER_SECOND * cpuUs) / 1e6).toFixed(1)

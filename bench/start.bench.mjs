@@ -5,9 +5,9 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { header, median, table } from './report.mjs'
 import { ended, healthy } from './start/processes.mjs'
 
-// npm run bench -- start [--quick]: how long `sluice serve` takes until its health check answers, and how much memory it has
-// two seconds later. Beside it Node.js with nothing to do, and with express loaded: wall time on a machine that others use
-// means nothing alone, its ratio to theirs in the same round does. Linux only: it reads /proc.
+// npm run bench -- start [--quick]: how long `sluice serve` takes until its health check answers, and how much memory
+// it has two seconds later. For comparison, Node.js with nothing to do, and with express loaded: wall time on a machine
+// that others use means nothing alone, its ratio to theirs in the same round does. Linux only: it reads /proc.
 
 const rounds = process.argv.includes('--quick') ? 3 : 11
 const RULES = `domain: api
@@ -16,7 +16,7 @@ descriptors:
     rate_limit: { unit: minute, requests_per_unit: 100 }
 `
 
-// They say when they are there, and end when they are told: their times can be read meanwhile.
+// They report when they are ready, and end when asked to: their times can be read in between.
 const WAIT = "process.stdout.write('.'); process.stdin.resume()"
 const express = import.meta.resolve('express')
 

@@ -25,7 +25,7 @@ const client = {
 }
 const packages = [library, server, client]
 
-/** Builds what changed since the last build, and tells whether there was anything to build. */
+/** Builds what changed since the last build, and returns whether there was anything to build. */
 export async function ensureBuilt() {
   writeLuaModules()
   const fingerprint = sourceFingerprint()
@@ -119,7 +119,7 @@ const isBundled = () =>
 async function buildPackage({ dir, project, buildInfo }) {
   const packageDir = join(root, dir)
   const outputs = plannedOutputs(packageDir)
-  // The incremental compiler trusts its notes and would not write a file that somebody deleted.
+  // The incremental compiler trusts its notes and would not write a file that was deleted.
   if (!outputsExist({ dir })) rmSync(join(root, buildInfo), { force: true })
   removeOrphans(packageDir, outputs)
   const { ok, text } = await compile(project)

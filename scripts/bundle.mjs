@@ -3,8 +3,8 @@ import { join } from 'node:path'
 
 /**
  * A start of the service reads a few files in place of three hundred, which is most of the time that it takes. They are
- * made of the compiled files, and lie flat in one folder: what finds a file beside itself or in the
- * package (threads, workers, examples) finds it from there too. Names and lines stay readable, for stacks.
+ * made of the compiled files, in one flat folder: code that finds a file next to itself or in the package (threads,
+ * workers, examples) finds it from there too. Names and lines stay readable, for stacks.
  */
 const bundleDir = 'dist/bundle'
 
@@ -15,7 +15,7 @@ const entries = {
   'pglite-main': 'server/dist/quotas/database/pglite-main.js',
 }
 
-// Loaded by services with quotas only, and from where they are installed: PGlite finds its files beside itself.
+// Loaded by services with quotas only, and from where they are installed: PGlite finds its files next to itself.
 const external = ['pg', '@electric-sql/pglite']
 
 /** The files of a bundle that have a fixed name. */
@@ -30,10 +30,7 @@ export async function writeBundle(root) {
   const dir = join(root, 'server', bundleDir)
   rmSync(dir, { recursive: true, force: true })
   const input = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(root, file)]))
-  await write(
-    { cwd: root, input, external, plugins: [yamlBeside] },
-    { dir, format: 'esm', chunkFileNames: '[name].js' },
-  )
+  await write({ cwd: root, input, external, plugins: [yamlFile] }, { dir, format: 'esm', chunkFileNames: '[name].js' })
   const yaml = join(root, 'node_modules', 'yaml')
   const licence = readFileSync(join(yaml, 'LICENSE'), 'utf8').trim()
   const { version, main } = JSON.parse(readFileSync(join(yaml, 'package.json'), 'utf8'))
@@ -42,17 +39,20 @@ export async function writeBundle(root) {
 }
 
 async function write(input, output) {
-  // What is optional is loaded by name, if somebody asks for it and has installed it.
-  // Not there before the first installation, and of no use where nothing is built.
+  // Optional packages are loaded by name, when they are needed and installed. Not there before the first installation,
+  // and of no use where nothing is built.
   const { rolldown } = await import('rolldown')
   const bundle = await rolldown({ platform: 'node', logLevel: 'warn', external: /^@opentelemetry\//, ...input })
   await bundle.write(output)
   await bundle.close()
 }
 
-/** The package `yaml` is 80 files, and loaded by name when the first text is read. In the bundle it is one, beside it. */
-const yamlBeside = {
-  name: 'yaml-beside',
+/**
+ * The package `yaml` is 80 files, and loaded by name when the first text is read. In the bundle it is one file, next to
+ * it.
+ */
+const yamlFile = {
+  name: 'yaml-file',
   transform(code, id) {
     if (!id.endsWith(join('core', 'rules', 'yaml-package.js'))) return undefined
     if (!code.includes("load('yaml')")) throw new Error(`${id} loads the package yaml in a way that is not known here`)

@@ -9,7 +9,7 @@ const installScripts = ['preinstall', 'install', 'postinstall']
 
 const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
-/** The folders with a lockfile: the project's, and those whose packages are installed apart. */
+/** The folders with a lockfile: the project's, and folders whose packages are installed separately. */
 const lockedDirs = ['', 'site']
 
 /** Returns one line for each rule that a package of a lockfile breaks. */
@@ -37,7 +37,7 @@ function missingFrom(packages, path, { dependencies = {}, optionalDependencies =
     .map((name) => `needs ${name}, which the lockfile does not have; npm ci would refuse it`)
 }
 
-/** Looks for a package as Node.js does: beside the one that needs it, and in every folder above. */
+/** Looks for a package as Node.js does: next to the package that needs it, and in every folder above. */
 function isLocked(packages, path, name) {
   if (`${path}/node_modules/${name}` in packages || `node_modules/${name}` in packages) return true
   const above = path.lastIndexOf('/node_modules/')
@@ -61,7 +61,7 @@ function problemsOf(dir, path, entry) {
 
 const runsOnLinux = ({ os }) => os === undefined || os.includes('linux') || os.every((name) => /^!(?!linux)/.test(name))
 
-/** Asks the package too: not every registry tells npm, and then the lockfile says nothing. */
+/** Asks the package too: not every registry reports it to npm, and then the lockfile does not have it. */
 function hasInstallScript(dir, path, entry) {
   if (entry.hasInstallScript) return true
   const manifest = join(dir, path, 'package.json')

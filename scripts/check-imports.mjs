@@ -169,8 +169,8 @@ function fileCycles(files, imports) {
 }
 
 /**
- * Returns the cycles between folders, each with one import for every step. A folder is the directory of a file: one
- * inside of another is a folder of its own. Tests belong to no folder.
+ * Returns the cycles between folders, each with one import for every step. A folder is the directory of a file: a
+ * directory inside of another is a separate folder. Tests belong to no folder.
  */
 function folderCycles(files, imports) {
   const sources = new Set(files.filter((file) => !isTestCode(file)))

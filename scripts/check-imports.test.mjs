@@ -84,7 +84,7 @@ describe('layers', () => {
     ])
   })
 
-  test('nobody else may', () => {
+  test('no other code may', () => {
     expect(
       check({
         'src/core/a.ts': '',

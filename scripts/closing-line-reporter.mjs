@@ -1,4 +1,4 @@
-/** Spells the counts of a test run; scripts and people read it as the last line of the output. */
+/** Formats the counts of a test run; scripts and people read it as the last line of the output. */
 export function closingLine({ passed, failed, skipped }) {
   const counts = `${passed} passed, ${failed} failed`
   return skipped > 0 ? `${counts}, ${skipped} skipped` : counts

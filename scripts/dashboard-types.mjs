@@ -8,7 +8,7 @@ import { root, runMain, say } from './setup.mjs'
 
 export const typesFile = join(root, 'dashboard', 'src', 'api', 'operations.ts')
 
-/** Spells an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
+/** Writes an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
 export function dashboardTypes({ components, paths }) {
   const schemas = Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
@@ -51,7 +51,7 @@ function answerOf(schema) {
 
 function typeOf(schema) {
   if (schema.$ref !== undefined) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
-  // A form with a name of its own, and a word about what it means in this place.
+  // A named form, and a remark about what it means in this place.
   if (schema.allOf?.length === 1) return typeOf(schema.allOf[0])
   const any = schema.anyOf ?? schema.oneOf
   if (any !== undefined) return any.map(typeOf).join(' | ')

@@ -15,7 +15,7 @@ const compress = {
   gzip: (bytes) => promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }),
 }
 
-/** What a file of a coding is called beside the one that it is made of. */
+/** The suffix of a file's compressed forms, by coding. */
 export const suffixes = { identity: '', br: '.br', gzip: '.gz' }
 
 const types = {
@@ -37,13 +37,16 @@ export function dashboardOutputs(root) {
   return ['index.html', manifestName, licensesName].map((name) => join(dashboardDir(root), name))
 }
 
-/** What the dashboard is made of, beside the files of dashboard/src: the playground runs the algorithms themselves. */
+/**
+ * What the dashboard is made of, in addition to the files of dashboard/src: the playground runs the algorithms
+ * themselves.
+ */
 export const dashboardSettings = ['package-lock.json', 'dashboard/index.html', 'dashboard/vite.config.ts']
 export const dashboardSources = ['dashboard/src', 'dashboard/public', 'src/core']
 
 /** Builds the pages that the admin port serves, compressed and listed. */
 export async function writeDashboard(root) {
-  // Without its list, what is half written is served to nobody.
+  // Without its list, an incomplete dashboard is not served.
   rmSync(join(dashboardDir(root), manifestName), { force: true })
   // Not there before the first installation.
   const { build } = await import('vite')
@@ -68,7 +71,7 @@ export async function packFiles(dir) {
 
 async function packFile(path) {
   const type = types[extname(path)]
-  if (type === undefined) throw new Error(`${path}: nobody knows its type; add it to scripts/dashboard.mjs`)
+  if (type === undefined) throw new Error(`${path}: its type is unknown; add it to scripts/dashboard.mjs`)
   const content = readFileSync(path)
   const bytes = { identity: content.length }
   for (const [coding, pack] of Object.entries(compress)) {

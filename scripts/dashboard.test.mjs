@@ -26,6 +26,6 @@ test('what does not get smaller is not compressed', async () => {
   expect(readdirSync(dir).sort()).toEqual(['index.html', 'manifest.json'])
 })
 
-test('a file of a type that nobody knows fails', async () => {
-  await expect(packFiles(makeTree({ 'a.exe': '' }))).rejects.toThrow('nobody knows its type')
+test('a file of an unknown type fails', async () => {
+  await expect(packFiles(makeTree({ 'a.exe': '' }))).rejects.toThrow('its type is unknown')
 })

@@ -24,7 +24,7 @@ async function stop(child) {
   await once(child, 'exit')
 }
 
-/** tryToBuild builds, and shows an error instead of ending: the next change may mend it. */
+/** Builds, and shows an error instead of ending: the next change may fix it. */
 async function tryToBuild(ensureBuilt) {
   try {
     await ensureBuilt()

@@ -13,7 +13,7 @@ await runMain(async () => {
   requireNode()
   const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, serve: { type: 'boolean' } } })
   if (!/^\/(.*\/)?$/.test(values.base)) throw new SetupError('--base begins and ends with a "/", such as /sluice/')
-  // The types name those of other packages, and modules that are written.
+  // The types refer to those of other packages, and to generated modules.
   await ensureInstalled()
   writeLuaModules()
   await installOnce()
@@ -25,7 +25,7 @@ await runMain(async () => {
   await writeReference(root, join(content, 'api'))
   // Found from the folder of the site, which alone has it.
   const { build, serve } = await import('../site/press.mjs')
-  // It has said by itself what is wrong.
+  // The build has already printed what is wrong.
   await build(site, { base: values.base }).catch(() => {
     throw new SetupError('the site could not be built')
   })
@@ -38,7 +38,7 @@ await runMain(async () => {
   say(`it is shown at http://localhost:4173${values.base}`)
 })
 
-/** Installs what makes the site, unless that is in place: only those who build the site need it. */
+/** Installs what makes the site, unless that is in place: only builds of the site need it. */
 async function installOnce() {
   const versionsIn = (path) => {
     if (!existsSync(path)) return undefined

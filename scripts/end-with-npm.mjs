@@ -23,7 +23,7 @@ export function endWithParent() {
   if (process.platform !== 'win32') endWith([process.ppid])
 }
 
-/** Returns whether a program is the one that npm was asked to run. */
+/** Returns whether a program is the program that npm was asked to run. */
 export function isScript({ npm_lifecycle_script: script = '' }, program = '') {
   // As package.json names it: scripts/start.mjs.
   return program !== '' && script.includes(program.split('/').slice(-2).join('/'))

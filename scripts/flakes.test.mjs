@@ -40,7 +40,7 @@ function end(dir) {
   for (const pid of pids.filter(isRunning)) process.kill(pid, 'SIGKILL')
 }
 
-/** Runs rounds on a suite of its own, and returns what was printed and whether all was good. */
+/** Runs rounds on a separate suite, and returns what was printed and whether all passed. */
 async function found(dir, ...args) {
   const lines = []
   const isGood = await flakes(args, { dir, print: (line) => lines.push(line) })
@@ -203,7 +203,8 @@ function program(...args) {
 
 test.each(['SIGINT', 'SIGTERM'])('%s ends all that a round has started, and prints what is known', async (signal) => {
   const dir = suite({
-    // A file that ends is reported then. What a test reports while its file goes on, vitest may keep until the next report.
+    // A file that ends is reported then. What a test reports while its file still runs, vitest may keep until the next
+    // report.
     'vitest.config.mjs': 'export default { test: { globals: true, include: ["*.test.mjs"], maxWorkers: 2 } }',
     'fails.test.mjs': 'test("fails", () => { throw new Error("before") })',
     'hangs.test.mjs': `
@@ -237,7 +238,7 @@ test.each(['SIGINT', 'SIGTERM'])('%s ends all that a round has started, and prin
   expect(printed()).toContain('| `fails.test.mjs > fails` | busy | 1 of 1 | Error: before |')
 })
 
-test('a process that keeps a core busy ends with the one that started it, however that ends', async () => {
+test('a process that keeps a core busy ends with the process that started it, however that ends', async () => {
   const code = `
     const { spawn } = require('node:child_process')
     const path = ${JSON.stringify(fileURLToPath(new URL('./busy-core.mjs', import.meta.url)))}

@@ -1,4 +1,5 @@
-// Writes the dashboards in deploy/grafana from queries.yml beside them. A test compares the two, so that they never drift apart.
+// Writes the dashboards in deploy/grafana from queries.yml next to them. A test compares the two, so that they never
+// drift apart.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'

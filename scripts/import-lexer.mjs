@@ -10,9 +10,9 @@ const wordsBeforeRegex = new Set(
 )
 
 /**
- * Returns the literal specifier and line of every import, export-from and import() of a TypeScript source, those of
- * types too. Comments, strings, templates and regular expressions do not fool it; an import() of anything but a literal
- * is passed over.
+ * Returns the literal specifier and line of every import, export-from and import() of a TypeScript source, including
+ * imports of types. Comments, strings, templates and regular expressions do not fool it; an import() of anything but a
+ * literal is passed over.
  */
 export function findImports(source) {
   const tokens = new Lexer(source).tokens()
@@ -120,7 +120,7 @@ class Lexer {
   }
 }
 
-/** Tells whether a slash after this token starts a regular expression and is not a division. */
+/** Returns whether a slash after this token starts a regular expression and is not a division. */
 function regexMayStart(previous) {
   if (previous === undefined) return true
   if (previous.kind === 'word') return wordsBeforeRegex.has(previous.text)

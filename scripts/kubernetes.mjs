@@ -3,9 +3,8 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './setup.mjs'
 
-// node scripts/kubernetes.mjs
-// Writes what manifests and chart have of deploy/prometheus and deploy/grafana: neither kustomize nor Helm reads files from
-// outside of its own folder.
+// node scripts/kubernetes.mjs Writes what manifests and chart have of deploy/prometheus and deploy/grafana: neither
+// kustomize nor Helm reads files outside of its folder.
 const dashboards = ['fleet', 'node', 'rule', 'stores']
 const component = 'deploy/kubernetes/components/monitoring'
 const chart = 'deploy/helm/sluice/files'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root } from './setup.mjs'
 
-/** Folders of sources that have Lua in a folder `lua`; beside it goes the module `lua-texts.ts`. */
+/** Folders of sources with Lua in a subfolder `lua`; the module `lua-texts.ts` is written next to it. */
 const folders = ['src/stores/redis/scripts', 'src/compat/hono-rate-limiter']
 
 /**

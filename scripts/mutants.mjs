@@ -38,7 +38,7 @@ function whatIsWrong(mutant) {
   return undefined
 }
 
-/** Returns those whose file or reason contains a text. */
+/** Returns the mistakes whose file or reason contains a text. */
 export const selectMutants = (mutants, text) =>
   mutants.filter(({ file, why }) => file.includes(text) || why.includes(text))
 
@@ -64,14 +64,14 @@ function readLists() {
 
 // --- the verdict on one ---
 
-/** Tells tests that run what was built. */
+/** Returns whether a test runs what was built. */
 const crossesProcess = (test) => /(^|\/)tests\//.test(test)
 
 /** Says what a run of tests with the mistake in it means. `failed` are the files in which a test failed. */
 export function judge(tests, { code, isLate, failed }) {
   if (isLate) return { verdict: 'caught', note: 'the tests hang' }
   if (code === 0) return { verdict: 'SURVIVED' }
-  // The whole run failed, as it does for an error that nobody awaits.
+  // The whole run failed, as it does for an error that no test awaits.
   if (failed.length === 0) return { verdict: 'caught', note: 'outside of a test' }
   const passed = tests.filter((test) => !failed.includes(test))
   return passed.length === 0 ? { verdict: 'caught' } : { verdict: 'SURVIVED', note: `in ${passed.join(', ')}` }
@@ -98,7 +98,7 @@ class Trial {
     this.#copy = copy
   }
 
-  /** Runs all tests once without a mistake. Those that fail even so could not show anything. */
+  /** Runs all tests once without a mistake. Tests that fail even so could not show anything. */
   async prepare(tests) {
     if (tests.some(crossesProcess) && !(await this.#build()).ok) throw new SetupError('the sources do not build')
     const { files } = await this.#run(tests, allTestsTimeoutMs)

@@ -38,7 +38,7 @@ describe('a mistake', () => {
     expect(mutate('if (a < b) return', mutant)).toBe('if (a <= b) return')
   })
 
-  test('is made as it is spelled', () => {
+  test('is made exactly as it is written', () => {
     expect(mutate('a < b', { find: 'a', replace: "$&$'" })).toBe("$&$' < b")
   })
 
@@ -76,7 +76,7 @@ describe('a run of tests', () => {
   })
 })
 
-test('a report tells how each file ended', () => {
+test('a report says how each file ended', () => {
   const testResults = [
     { name: '/copy/src/a.test.ts', status: 'failed', startTime: 100, endTime: 150 },
     { name: '/copy/src/b.test.ts', status: 'passed', startTime: 100, endTime: 120 },

@@ -1,6 +1,6 @@
 /**
- * Tells whether a version lies in a range as package.json writes it in `engines`. It throws on a form that it does not
- * know rather than guess.
+ * Returns whether a version lies in a range as package.json writes it in `engines`. Throws on an unknown form rather
+ * than guess.
  */
 export function satisfiesRange(version, range) {
   const parts = numbers(version)
@@ -29,7 +29,7 @@ function comparator(term) {
   return (version) => atLeast(version) && below(version)
 }
 
-/** Returns the first version past those that a term names: 20.1 names 20.1.x, and ^20.1 names 20.x. */
+/** Returns the first version after all versions that a term names: 20.1 names 20.1.x, and ^20.1 names 20.x. */
 function upperBound(operator, low) {
   if (low.length === 0) return [Number.POSITIVE_INFINITY]
   if (operator === '^')

@@ -37,7 +37,7 @@ const runtimes = [
   },
 ]
 
-/** What the claims use beside the library. */
+/** What the claims use in addition to the library. */
 const linked = ['express', 'koa', 'fastify', 'hono', 'reflect-metadata', 'rxjs', 'yaml', 'jose']
 const linkedOfNest = ['common', 'core', 'platform-express'].map((name) => `@nestjs/${name}`)
 

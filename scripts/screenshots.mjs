@@ -1,5 +1,5 @@
-// Usage: npm run screenshots [-- TEXT]: pictures of every page of the dashboard, or of those whose name contains the text, from
-// the seeded data of tests/dashboard, into docs/images.
+// Usage: npm run screenshots [-- TEXT]: pictures of every page of the dashboard, or of the pages whose name contains
+// the text, from the seeded data of tests/dashboard, into docs/images.
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -28,7 +28,7 @@ export const SHOTS = [
   { name: 'playground', path: '/playground', height: 1380 },
 ]
 
-/** Asks why somebody is refused who asks too much. */
+/** Opens the explanation of why a caller is refused. */
 async function explain(page, stand) {
   const { keyOf } = await import('../tests/dashboard/people.mjs')
   const api_key = keyOf('dust-and-vinyl')
@@ -40,7 +40,7 @@ async function explain(page, stand) {
   await page.getByRole('region', { name: 'Rule requests' }).waitFor()
 }
 
-/** Every page at the width of a desk, light and dark; some on a tablet and on a phone. */
+/** Every page at desktop width, light and dark; some on a tablet and on a phone. */
 export function picturesOf({ name, height = 900 }) {
   const wide = { width: 1440, height }
   const pictures = [

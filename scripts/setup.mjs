@@ -81,7 +81,7 @@ export function runScript(name) {
 const manifestDirs = ['', 'server', 'client', 'dashboard']
 const installStamp = join('node_modules', '.cache', 'sluice-install.json')
 
-/** Installs the dependencies unless those of the lockfile are in place. It says so when it does. */
+/** Installs the dependencies unless the lockfile's are in place, and prints a line when it does. */
 export async function ensureInstalled(dir = root) {
   const hash = installHash(dir)
   if (readStamp(dir, installStamp) === hash) return
@@ -100,7 +100,7 @@ function installHash(dir) {
   return hash.digest('hex')
 }
 
-/** Tells whether the lockfile was made for the dependencies that the manifests name. */
+/** Returns whether the lockfile was made for the dependencies in the manifests. */
 export function manifestsAreLocked(dir) {
   const { packages } = readJson(join(dir, 'package-lock.json'))
   return manifestDirs.every((manifestDir) =>
@@ -109,8 +109,8 @@ export function manifestsAreLocked(dir) {
 }
 
 /**
- * Tells whether node_modules already holds what the lockfile names: so it is after `npm install NAME`, and installing
- * all of it again would be a waste.
+ * Returns whether node_modules already has what the lockfile names, as after `npm install NAME`: installing all of it
+ * again would be a waste.
  */
 export function lockfileIsInstalled(dir) {
   const installedPath = join(dir, 'node_modules', '.package-lock.json')
@@ -150,7 +150,7 @@ async function install(dir) {
   say(`installed in ${elapsed()}`)
 }
 
-/** Runs npm, the one that runs this script if there is one. Its output is captured unless somebody watches. */
+/** Runs npm, the same that runs this script if there is one. Its output is captured unless it goes to a terminal. */
 export function npm(args, capture = !process.stderr.isTTY) {
   const npmCli = process.env.npm_execpath
   return npmCli?.endsWith('.js') ? run(process.execPath, [npmCli, ...args], { capture }) : run('npm', args, { capture })

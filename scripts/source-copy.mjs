@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { root } from './setup.mjs'
 
-/** Never copied: what is installed is linked, and what is built is built anew. */
+/** Never copied: installed packages are linked, and build output is built again. */
 const leftOut = new Set(['node_modules', 'dist', 'coverage', '.git'])
 
 /**
- * The repository once more, in a temporary folder, to change and to run as one likes. Installed packages are links, but
- * the notes of the build are its own: nothing that happens in it changes the repository.
+ * A copy of the repository, in a temporary folder, to change and to run at will. Installed packages are links, but the
+ * notes of the build are its own: nothing that happens in it changes the repository.
  */
 export class SourceCopy {
   /** Where it is, without a link on the way: so do programs name it that run there. */
@@ -60,7 +60,7 @@ export class SourceCopy {
   }
 }
 
-/** Links what is installed, one by one. A link to a workspace leads to the workspace beside the new link. */
+/** Links installed packages, one by one. A link to a workspace leads to the workspace next to the new link. */
 function linkPackages(from, to) {
   mkdirSync(to)
   for (const name of readdirSync(from)) {

@@ -57,7 +57,7 @@ test('a change of a copy changes nothing else, and its removal removes nothing e
   expect(readFileSync(join(original, 'node_modules/zod/index.js'), 'utf8')).toBe('zod')
 })
 
-test('a script runs in the copy, and tells how it ended', async () => {
+test('a script runs in the copy, and reports how it ended', async () => {
   const copy = copyOf(tree())
   const script = 'console.log(process.cwd()); process.exitCode = 3'
   expect(await copy.node(['-e', script], 60_000)).toEqual({ code: 3, isLate: false, text: `${copy.dir}\n` })

@@ -17,7 +17,7 @@ process.once('beforeExit', (code) => {
 // The service runs in this very process: signals, standard streams and the exit code are its own.
 const entry = join(root, 'server', 'bin', 'sluice.mjs')
 process.argv.splice(1, 1, entry, 'serve', '--examples')
-// Customers and their quotas are kept from one start to the next, unless somebody says where else.
+// Customers and their quotas are kept from one start to the next, unless another place is set.
 process.env.SLUICE_DATA ||= join(root, '.sluice')
 // To try it out, what is counted is read without a token. The port listens on this machine only.
 process.env.SLUICE_METRICS_OPEN ||= 'true'

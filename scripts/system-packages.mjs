@@ -21,7 +21,10 @@ export const systemPackages = {
 // Some commands (nginx is one) are in a directory that only root has on its PATH.
 const systemDirs = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
-/** Where commands are looked for. Debian has each version of PostgreSQL in a directory of its own, on nobody's PATH. */
+/**
+ * Where commands are looked for. Debian has each version of PostgreSQL in a separate directory, which is not on the
+ * PATH.
+ */
 export function defaultPath(path = process.env.PATH, postgresDir = '/usr/lib/postgresql') {
   return [path, ...systemDirs, ...postgresBins(postgresDir)].join(delimiter)
 }
@@ -72,8 +75,8 @@ const machine = {
 }
 
 /**
- * Installs the packages of commands that are missing, and says so when it does. It throws one line when it cannot.
- * Services that a package brings are not started: the tests start servers of their own.
+ * Installs the packages of commands that are missing, and says so when it does. Throws one line when it cannot.
+ * Services that a package brings are not started: the tests start their own servers.
  */
 export async function ensureSystemPackages(settings = machine) {
   const { table = systemPackages, isRoot, policyFile } = settings
@@ -93,7 +96,7 @@ export async function ensureSystemPackages(settings = machine) {
   if (missing().length > 0) fail(`${packages.join(', ')} did not bring it`)
 }
 
-/** Goes on when it cannot: what needs a command that is missing says so by itself. */
+/** Continues when it cannot: a test that needs a missing command reports that itself. */
 export async function tryToEnsureSystemPackages(settings = machine) {
   try {
     await ensureSystemPackages(settings)

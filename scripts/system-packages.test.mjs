@@ -99,7 +99,7 @@ test.each([
   expect(read('policy-rc.d')).toBeUndefined()
 })
 
-test('an attempt says that line and goes on', async () => {
+test('an attempt prints that line and continues', async () => {
   const { settings } = makeMachine()
   expect(await heard(() => tryToEnsureSystemPackages({ ...settings, isRoot: false }))).toEqual([
     `sluice: served and serve-cli cannot be installed: this user is not root; ${hint}\n`,
@@ -139,7 +139,7 @@ test("Debian's own places of PostgreSQL are looked at last, the newest version f
   expect(defaultPath('/first', '/nonexistent')).not.toContain('postgresql')
 })
 
-test('a package that brings a directory of its own has brought its command', async () => {
+test('a package that brings its own directory has brought its command', async () => {
   const { dir, settings } = makeMachine({
     onInstall:
       'mkdir ../later; for name in served serve-cli; do printf x > ../later/$name; chmod +x ../later/$name; done',

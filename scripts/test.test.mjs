@@ -20,7 +20,7 @@ test.skipIf(findCommand('git') === undefined)('--changed with a commit that ther
   expect(stderr).toContain('--changed no-such-commit: git has no such commit here')
 })
 
-test('--watch goes on after the first run, until it is ended', async () => {
+test('--watch continues after the first run, until it is ended', async () => {
   const child = spawn(process.execPath, [...command, '--only', '--watch', 'scripts/version'])
   reapAtExit(child)
   let printed = ''

@@ -37,7 +37,7 @@ export const CLIENTS = {
     const client = got.extend({ retry: { limit: 30 } })
     return async (url) => void (await client.get(url).buffer())
   },
-  'bottleneck, told the limit': (perSecond) => {
+  'bottleneck, configured with the limit': (perSecond) => {
     const queue = new Bottleneck({
       reservoir: perSecond,
       reservoirRefreshAmount: perSecond,

@@ -2,7 +2,8 @@ import { createServer } from 'node:http'
 import { createLimiter } from 'sluice'
 import { rateLimitFields } from 'sluice/internal/core/http/fields'
 
-// An API with a limit for each path, in a process of its own. It prints its port; GET /counts tells what a path was asked.
+// An API with a limit for each path, in a separate process. Prints its port; GET /counts returns how many requests each
+// path got.
 const [perSecond] = process.argv.slice(2)
 const rate_limit = { unit: 'second', requests_per_unit: Number(perSecond) }
 const limiter = createLimiter({ rules: { domain: 'api', descriptors: [{ key: 'path', rate_limit }] } })

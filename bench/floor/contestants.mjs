@@ -52,13 +52,13 @@ const keyOf = (name, n) => `sluice:{17}:${name.replaceAll(/\W+/g, '_')}|caller=$
 const callers = (make) => Array.from({ length: CALLERS }, (_, n) => make(n))
 
 /**
- * Makes them ready on a server. Each has
+ * Prepares them on a server. Each has
  *
  *   name, requests   bytes that are sent one after the other, each when the one before was answered
  *   replies          how many a request has
  *   decisions        how many a request asks for
- *   counts           for those that decide by windows: the limit of each counter, which a request counts once for each
- *   decision
+ *   counts           for contestants with windows: the limit of each counter, which a request counts once per
+ *                    decision
  */
 export async function contestantsOn(redis) {
   const connection = await redis.connect()

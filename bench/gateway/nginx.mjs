@@ -7,7 +7,7 @@ import { join } from 'node:path'
 const TICK_US = 10_000
 
 /**
- * A limit of so many requests of an address in a minute, which may come at once; up to what nginx can count in a
+ * A limit on the requests of an address in a minute, which may come in one burst; up to what nginx can count in a
  * second.
  */
 function limitOf(perMinute) {

@@ -2,9 +2,9 @@ import http from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-// One proxy in a process of its own: node proxy.mjs KIND UPSTREAM-PORT PACKAGES LIMIT. It tells its port, and its processor time
-// when it is asked. PACKAGES is a folder with the packages of others installed; LIMIT is what those that limit allow an address
-// in a minute.
+// One proxy in a separate process: node proxy.mjs KIND UPSTREAM-PORT PACKAGES LIMIT. It reports its port, and its
+// processor time on request. PACKAGES is a folder with the other proxies' packages installed; LIMIT is how many
+// requests a minute the limiting ones allow an address.
 
 const [kind, upstreamPort, packages, limit] = process.argv.slice(2)
 const target = `http://127.0.0.1:${upstreamPort}`
@@ -20,7 +20,7 @@ const HOP_BY_HOP = new Set([
   'expect',
 ])
 
-/** Copies raw headers but those of one hop, and says where the request came from: what every proxy has to do. */
+/** Copies raw headers except hop-by-hop ones, and adds where the request came from: what every proxy has to do. */
 function forwarded(request) {
   const { rawHeaders, socket } = request
   const headers = []
@@ -113,7 +113,7 @@ const PROXIES = {
   '@fastify/http-proxy, @fastify/rate-limit': () => fastifyProxy(true),
 }
 
-/** What the command `sluice gateway` starts, with everything that is on by itself. */
+/** What the command `sluice gateway` starts, with everything that is on by default. */
 async function sluiceGateway(args) {
   const { readGatewayConfig } = await import('../../server/dist/app/settings/gateway-settings.js')
   const { logTo } = await import('../../server/dist/app/log/log.js')

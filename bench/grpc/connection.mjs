@@ -20,14 +20,17 @@ import {
   WINDOW_UPDATE,
 } from './wire.mjs'
 
-/** Times of the calls under way, by stream: as many as fit between the oldest and the newest of them. */
+/** Times of the calls in flight, by stream: as many as fit between the oldest and the newest of them. */
 const RING = 1 << 14
-/** Servers refuse more than about this many calls at once. What is due meanwhile waits, and its time counts from then. */
+/**
+ * Servers refuse more than about this many concurrent calls. What is due meanwhile waits, and its time counts from
+ * then.
+ */
 const MAX_IN_FLIGHT = 1_000
 
 /**
  * Makes calls over one HTTP/2 connection. It writes bytes that were encoded once and compares what comes back with what
- * came before, so that it takes less of a core than any server that it measures. An answer counts if its status is 0;
+ * came before, so that it uses less of a core than any server that it measures. An answer counts if its status is 0;
  * anything else is a failure.
  */
 export class Connection {
@@ -80,7 +83,7 @@ export class Connection {
     return new Connection(socket, traffic)
   }
 
-  /** isSound tells, when no call is under way, whether the messages that came are as many as the answers. */
+  /** Whether, while no call is in flight, as many messages arrived as answers. */
   get isSound() {
     return this.#isRight !== undefined || this.#dataBytes === this.answers * (5 + ANSWER.length)
   }

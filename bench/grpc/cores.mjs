@@ -3,7 +3,7 @@ import { findCommand } from '../../scripts/system-packages.mjs'
 
 const taskset = findCommand('taskset')
 
-/** Returns the cores that this process may use, or none where that cannot be told. */
+/** Returns the cores that this process may use, or none if that is unknown. */
 function allowedCores() {
   if (taskset === undefined) return []
   const [, list] = execFileSync(taskset, ['-cp', `${process.pid}`], { encoding: 'utf8' }).split(': ')

@@ -29,7 +29,7 @@ export class Load {
     for (const each of this.#connections) each.close()
   }
 
-  /** Keeps `inFlight` calls under way on each connection, each that ends followed by another, while `during` runs. */
+  /** Keeps `inFlight` calls in flight on each connection, starting another when one ends, while `during` runs. */
   async closed(inFlight, during) {
     let isOver = false
     for (const each of this.#connections) {

@@ -1,6 +1,6 @@
 import { contestants } from './servers.mjs'
 
-// A server in a process of its own: tells its port, and on every message what it has used so far.
+// A server in a separate process: reports its port, and on every message what it has used so far.
 
 const port = await contestants[process.argv[2]]()
 process.on('message', async ({ collect }) => {

@@ -11,7 +11,7 @@ import { pinClient, pinServer } from './cores.mjs'
 import { Load } from './load.mjs'
 import { HOLD, METHOD, REQUEST } from './wire.mjs'
 
-// One measurement in a process of its own, with the server in another: prints its result as JSON.
+// One measurement in a separate process, with the server in another: prints its result as JSON.
 
 const WARM_UP_ANSWERS = 10_000
 
@@ -81,7 +81,7 @@ async function load(server, { shapes, ms, halfOf, latencyMs }) {
   }
   const calls = await Load.open(server.port, halfOf)
   const perSecond = results[halfOf].perSecond / 2
-  // Here the client has a core of its own, and Redis does not run.
+  // Here the client has a core to itself, and Redis does not run.
   const alone = { isSleeping: false }
   await calls.scheduled(perSecond, warmUpMs, alone)
   const before = await server.used()
@@ -134,7 +134,7 @@ async function memoryOf(server, count, work) {
   return { count, rss: (after.rss - before.rss) / count, heap: (after.heap - before.heap) / count }
 }
 
-/** Opens connections a few at a time: the queue of those that wait to be accepted is short. */
+/** Opens connections a few at a time: the accept queue is short. */
 async function openInTurns(port, count, path = METHOD) {
   const all = []
   while (all.length < count) {

@@ -17,7 +17,7 @@ import { asked } from './service.mjs'
 
 const bareServer = fileURLToPath(new URL('./bare-server.mjs', import.meta.url))
 
-/** Starts a service that sends a bare EVALSHA for each call: what a decision over gRPC takes at the least. */
+/** Starts a service that sends a bare EVALSHA for each call: the least that a decision over gRPC takes. */
 export async function openBare(redis) {
   const args = [...NODE_FLAGS, '--import', watcher, bareServer, redis.host, `${redis.port}`]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'pipe'] })
@@ -26,7 +26,7 @@ export async function openBare(redis) {
   return countedBy(redis, { child, port: Number(port) }, () => watched({ child }))
 }
 
-/** Starts a binary of envoyproxy/ratelimit that somebody has built, with the settings that it has by itself. */
+/** Starts a prebuilt binary of envoyproxy/ratelimit, with its default settings. */
 export async function openReference(binary, redis) {
   const dir = makeTemporaryDir('reference')
   mkdirSync(join(dir, 'bench', 'config'), { recursive: true })

@@ -7,7 +7,8 @@ import { loops } from './loops.mjs'
 import { openBare, openReference } from './others.mjs'
 import { openService } from './service.mjs'
 
-// One case in a process of its own, with a fresh Redis and, where it is one, the service in others: prints its result as JSON.
+// One case in a separate process, with a fresh Redis and, for a service, the service in others: prints its result as
+// JSON.
 
 const { contestant, rates, ms, warmUp } = JSON.parse(process.argv[2])
 

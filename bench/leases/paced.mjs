@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * Begins `total` decisions at so many a second, those that are due every millisecond, and returns how long each one
- * took after it was due, in ms. It sleeps in between: a loop that looks all the time would be a good part of the CPU
- * that is measured.
+ * Begins `total` decisions at `perSecond`, every millisecond the ones that are due, and returns how long each one took
+ * after it was due, in ms. It sleeps in between: a loop that looks all the time would be a good part of the CPU that is
+ * measured.
  */
 export async function paced(decide, { total, perSecond, mostInFlight, reached, at }) {
   const times = new Float64Array(total)

@@ -12,7 +12,7 @@ const WINDOW_MS = `${1000 * WINDOW_S}`
 const RULE = { unit: 'day', requests_per_unit: 1_000_000 }
 export const CALLERS = 1_000
 
-/** The keys of the plain ones are as long as those of the store. */
+/** The keys of the plain contestants are as long as the store's. */
 const KEYS = Array.from({ length: CALLERS }, (_, n) => `sluice:{17}:api|caller|caller=${n}|s1d`)
 
 /**
@@ -20,7 +20,7 @@ const KEYS = Array.from({ length: CALLERS }, (_, n) => `sluice:{17}:api|caller|c
  *
  *   decide(n)   a promise of a decision about the n-th caller
  *   counted()   what Redis has counted
- *   commands    those that Redis ran for it
+ *   commands    what Redis ran for it
  */
 export const contestants = { sluice, client, own, net: bareNet, pipeline }
 

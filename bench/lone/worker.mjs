@@ -3,7 +3,7 @@ import { startRedis } from '../../tests/servers/redis.mjs'
 import { cpuUsOf, usedByCommands } from '../redis-audit.mjs'
 import { CALLERS, contestants } from './contestants.mjs'
 
-// One contestant in a process of its own, with a fresh Redis: prints its result as JSON. It has a new space in which all
+// One contestant in a separate process, with a fresh Redis: prints its result as JSON. It has a new space in which all
 // garbage of a measurement has room, so that what it holds in the end is what was made.
 
 const { contestant, decisions, warmUp } = JSON.parse(process.argv[2])
@@ -20,7 +20,7 @@ const observer = new PerformanceObserver((list) => {
   collections += list.getEntries().length
 })
 globalThis.gc()
-// What was collected before now is told in a later turn.
+// Garbage collections before now are reported in a later turn.
 await new Promise((resolve) => setTimeout(resolve, 50))
 observer.observe({ entryTypes: ['gc'] })
 const [redisUs, commandUs] = [await cpuUsOf(redis), await usedByCommands(redis, commands)]

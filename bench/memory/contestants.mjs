@@ -3,7 +3,7 @@ import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { rateLimit } from '../../dist/index.js'
 
 /**
- * Each contestant is used as its documentation says, in loops of its own, so that none pays for another's calling
+ * Each contestant is used as its documentation says, in separate loops, so that none pays for another's calling
  * convention. The last answer is kept, as a server keeps it to write its headers: no compiler may leave it out.
  *
  *   run(keys)       makes one decision for each key, and returns how many were refused
@@ -47,7 +47,7 @@ function sluice({ limit, windowMs, ...options }) {
   }
 }
 
-/** Shows what a promise alone would cost: nobody has to await a check. */
+/** Shows what a promise alone would cost: a check need not be awaited. */
 function sluiceAwaited({ limit, windowMs }) {
   const limiter = rateLimit({ limit, window: `${windowMs}ms` })
   return {

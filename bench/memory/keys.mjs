@@ -1,6 +1,6 @@
 const BATCH = 1_000
 
-/** The name of a caller, as a server spells it from what a request carries. */
+/** The name of a caller, as a server builds it from a request. */
 export const keyOf = (n) => `user:${n}`
 
 /** Returns the keys of all callers. */

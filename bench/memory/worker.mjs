@@ -47,7 +47,7 @@ async function decisions({ keys, perRound, rounds, workload, held, limit, algori
   return { perSecond, coldPerSecond: keys / cold.seconds, refusedShare: refused / (perRound * rounds) }
 }
 
-/** Has both answers compiled before anything is measured, on a limiter of its own. */
+/** Has both answers compiled before anything is measured, on a separate limiter. */
 async function warmUp(settings) {
   const limiter = make(settings)
   if (limiter.drain) await drainHalf(limiter, WARM_KEYS)
@@ -71,7 +71,7 @@ async function timeOf(limiter, order, heldKeys) {
 }
 
 /**
- * Measures what a key keeps alive: once with strings that somebody else holds anyway, and once with strings that live
+ * Measures what a key keeps alive: once with strings that are held elsewhere anyway, and once with strings that live
  * only as long as the limiter holds on to them.
  */
 async function bytes({ keys }) {

@@ -1,6 +1,6 @@
 import { frameworks } from './contestants.mjs'
 
-// Serves one contestant in a process of its own, and tells its parent where, and how much CPU it has used when asked.
+// Serves one contestant in a separate process, and reports its address and, on request, its CPU time to its parent.
 
 const { framework, contestant, redis } = JSON.parse(process.argv[2])
 const { serve, contestants } = frameworks[framework]

@@ -105,6 +105,6 @@ export function claimsOf({ before, during, recoveryMs: tookMs, changes }, { most
     ['what matters less is served less', order.map(percent).join(', '), isInOrder && during[TEST].served < 0.1],
     ['test is shed first', `${percent(1 - during[TEST].served)} of it`, first.every((ms) => first[TEST] <= ms)],
     [`recovers within ${mostRecoveryMs / 1_000} s`, `${(tookMs / 1_000).toFixed(1)} s`, tookMs <= mostRecoveryMs],
-    ['does not flap: each class changes twice at the most', changes.join(', '), changes.every((count) => count <= 2)],
+    ['does not flap: each class changes at most twice', changes.join(', '), changes.every((count) => count <= 2)],
   ]
 }

@@ -1,9 +1,9 @@
 import { Agent, request } from 'node:http'
 import { CLASSES } from './classes.mjs'
 
-// Requests on a schedule that waits for nobody, in a process of its own: node load.mjs PORT PHASES, where PHASES is JSON: a list of
-// { seconds, perSecond }. Arrivals are random, always the same. It tells what became of each request: when it was due, its
-// class, its status (0: no answer in time), and how long after it was due that was.
+// Requests on a fixed schedule, in a separate process: node load.mjs PORT PHASES, where PHASES is JSON: a list of {
+// seconds, perSecond }. Arrivals are random, always the same. It reports the outcome of each request: when it was due,
+// its class, its status (0: no answer in time), and how long after it was due that was.
 
 const [port, phases] = process.argv.slice(2).map((text) => JSON.parse(text))
 /** Clients do not wait for longer. */

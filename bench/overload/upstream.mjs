@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 
-// An app of a known capacity, in a process of its own: node upstream.mjs WORKERS SERVICE-MS. So many requests are worked on at
-// once, each for so long; the others wait in one queue, without end. It tells its port.
+// An app of a known capacity, in a separate process: node upstream.mjs WORKERS SERVICE-MS. So many requests are worked
+// on concurrently, each for so long; the others wait in one queue, without end. It reports its port.
 
 const [workers, serviceMs] = process.argv.slice(2).map(Number)
 const waiting = []
@@ -16,7 +16,7 @@ function begin(response) {
   }, serviceMs)
 }
 
-/** Skips those who have left: an app that works for nobody would be worse off. */
+/** Skips clients that have left: an app that works for absent clients would be worse off. */
 function next() {
   while (busy < workers && waiting.length > 0) {
     const response = waiting.shift()

@@ -98,7 +98,7 @@ async function startNode(rules, env) {
   return { ...node, startMs: performance.now() - startedAt }
 }
 
-/** Asks for the limit of a key, on a connection of its own. */
+/** Asks for the limit of a key, on a separate connection. */
 async function limitOf({ http }, apiKey) {
   const response = await fetch(`http://${http}/v1/check`, {
     method: 'POST',

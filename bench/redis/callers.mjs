@@ -16,8 +16,8 @@ const LOG_LIMIT = 10_000
 export const apiKey = (n) => `sk_live_${createHash('sha1').update(`${n}`).digest('hex').slice(0, 24)}`
 
 /**
- * Returns the charges of `count` callers on one rule for each API key, as a request makes them, with keys spelled for a
- * shared store. A log keeps every hit, so its window is a second: it holds about ten hits when measured.
+ * Returns the charges of `count` callers on one rule for each API key, as a request makes them, with keys as a shared
+ * store has them. A log keeps every hit, so its window is a second: it holds about ten hits when measured.
  */
 export function chargesOf(count, { algorithm = 'sliding_window', secret = true, requests = LIMIT } = {}) {
   const budget =

@@ -22,7 +22,7 @@ const HASH = new KeyedHash(17, 42)
 /** Overload is to show as a longer wait, not as an answer by the rule's policy. */
 const TIMEOUT_MS = 10_000
 
-/** Several stores are as many nodes, each with connections of its own: callers are divided among them. */
+/** Several stores are as many nodes, each with separate connections: callers are divided among them. */
 async function sluice({ url, servers, callers, algorithm, secret, requests, compact = false, nodes = 1 }) {
   const seen = { calls: 0, decisions: 0 }
   const names = compact ? new CompactKeys(HASH, '', false) : readableKeys('')
@@ -67,7 +67,7 @@ async function connect(url) {
   return client
 }
 
-/** Sends a script of its own for every decision: two-keys.lua. The client sends what one turn brings together. */
+/** Sends a separate script call for every decision: two-keys.lua. The client batches the commands of one turn. */
 async function plain({ url, callers }) {
   const client = await connect(url)
   const sha = await client.scriptLoad(readFileSync(new URL('./two-keys.lua', import.meta.url), 'utf8'))

@@ -21,7 +21,7 @@ export class Load {
     return this.#order[this.#at]
   }
 
-  /** Keeps `inFlight` decisions under way: each that ends is followed by another. It resolves once `during` has. */
+  /** Keeps `inFlight` decisions in flight, starting another when one ends. Resolves once `during` has. */
   async closed(inFlight, during) {
     let isOver = false
     const slot = async () => {
@@ -45,9 +45,9 @@ export class Load {
   }
 
   /**
-   * Starts decisions on a fixed schedule, whether or not those before have ended, and returns how long after its time
-   * on the schedule each one ended, in ms, without those of the first `warmUpMs`. Above `mostInFlight` arrivals wait,
-   * and their waiting counts. Arrivals are looked at in every turn of the event loop: a timer is too coarse.
+   * Starts decisions on a fixed schedule, whether or not earlier ones have ended, and returns how long after its time
+   * on the schedule each one ended, in ms, without the first `warmUpMs`. Above `mostInFlight` arrivals wait, and their
+   * waiting counts. Arrivals are looked at in every turn of the event loop: a timer is too coarse.
    */
   async open(perSecond, { ms, warmUpMs, mostInFlight }) {
     const total = Math.floor((perSecond * (ms + warmUpMs)) / 1000)

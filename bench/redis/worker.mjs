@@ -55,7 +55,7 @@ function meanPerCall(limiter, before) {
   return after === undefined ? 1 : (after.decisions - before.decisions) / (after.calls - before.calls)
 }
 
-/** Waits until the load is under way, and looks at the counters at the beginning and the end of `ms`. */
+/** Waits until the load is running, and looks at the counters at the beginning and the end of `ms`. */
 async function measured(work, limiter, ms) {
   await pause(WARM_UP_MS / 4)
   const before = await snapshot(work, limiter)
@@ -90,8 +90,8 @@ function fieldOf(info, name) {
 }
 
 /**
- * Makes one decision for each caller (where a window has a key of its own, one in this window and one in the next), and
- * measures what that added to the server.
+ * Makes one decision for each caller (where each window has a separate key, one in this window and one in the next),
+ * and measures what that added to the server.
  */
 async function bytes({ callers, nextWindowMs, ...settings }) {
   const [server] = servers

@@ -13,7 +13,7 @@ import { ruleText } from '../rules/text.mjs'
 const PER_TURN = 20
 const { name, count, reloads, isAway } = JSON.parse(process.argv[2])
 
-/** A source that says what it is told to. */
+/** A source that delivers what the test sets. */
 const source = {
   name: 'bench',
   start(receiver) {
@@ -131,7 +131,7 @@ for (let version = 1; version <= reloads; version++) {
   runs.reloading.push(await reload(version))
 }
 if (live.counts.loads !== reloads + 1) throw new Error(`${live.counts.loads} loads`)
-// What the garbage collector did is told a moment later.
+// Garbage collections are reported a moment later.
 await new Promise((resolve) => setTimeout(resolve, 100))
 process.stdout.write(JSON.stringify({ reloading: summary(runs.reloading), otherwise: summary(runs.otherwise) }))
 live.stop()

@@ -19,8 +19,8 @@ export async function startBare() {
 }
 
 /**
- * Starts `sluice serve` as an operator would. With `watched`, a module that is loaded before it tells what its process
- * did: see watch-process.mjs.
+ * Starts `sluice serve` as an operator would. With `watched`, a preloaded module records what its process did: see
+ * watch-process.mjs.
  */
 export async function startService({ rules, redis, workers, watched = false, more = [], nodeFlags = [] }) {
   const flags = [
@@ -56,9 +56,9 @@ export async function startService({ rules, redis, workers, watched = false, mor
 
 /** Returns what a watched service did since the last time: see process-watch.mjs. */
 export async function watched({ child }) {
-  const told = once(child.stdio[3], 'data')
+  const reported = once(child.stdio[3], 'data')
   child.kill('SIGUSR2')
-  const [line] = await told
+  const [line] = await reported
   return JSON.parse(String(line))
 }
 
@@ -77,7 +77,7 @@ export async function stop({ child }) {
   await ended
 }
 
-/** The processor time of a process and of those that it started, so far. Linux only; elsewhere it is NaN. */
+/** Returns the processor time of a process and its children, so far. Linux only; elsewhere it is NaN. */
 export function cpuUs({ child }) {
   try {
     const stats = readdirSync('/proc')

@@ -1,7 +1,7 @@
 const text = (field, value) => Buffer.concat([Buffer.of((field << 3) | 2, value.length), Buffer.from(value)])
 const entry = (key, value) => text(1, Buffer.concat([text(1, key), text(2, value)]))
 
-/** How many callers there are. Each has counters of its own. */
+/** How many callers there are, each with separate counters. */
 export const CALLERS = 10_000
 const DIGITS = 5
 const PLACE = '0'.repeat(DIGITS)
@@ -55,7 +55,7 @@ export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, du
 /** What Redis did not decide is refused: an answer of the failure policy shows. Overload is to show as a longer wait. */
 const POLICY = { on_store_failure: 'closed', timeout_ms: 10_000 }
 
-/** A limit that nobody reaches, and that gives nothing back while a benchmark runs. */
+/** A limit that is never reached, and that refills nothing while a benchmark runs. */
 export const FAR = { unit: 'day', requests_per_unit: 1_000_000_000 }
 
 /** rulesOf are rules for either traffic. JSON is YAML. */

@@ -7,7 +7,7 @@ import { endpointOf, voidsAfter, voidsBefore } from './audit.mjs'
 import { cpuUs, startBare, startService, stop } from './server-process.mjs'
 import { trafficOf } from './traffic.mjs'
 
-// One measurement in a process of its own, with the server in another: prints its result as JSON.
+// One measurement in a separate process, with the server in another: prints its result as JSON.
 
 const WARM_UP_MS = 800
 const CONNECTIONS = 4
@@ -51,7 +51,7 @@ async function latencyOf(load, perSecond) {
 
 if (service?.redis !== undefined) await endpointOf(service.redis).call('FLUSHALL')
 const server = service === undefined ? await startBare() : await startService(service)
-// With several workers the system places them; with one, it has a core of its own, as the bare server has.
+// With several workers the system places them; with one, it has a core to itself, as the bare server has.
 if ((service?.workers ?? 1) === 1) {
   pinServer(server.child.pid)
   pinClient(process.pid)

@@ -69,15 +69,15 @@ function mix(i, salt) {
   return (x ^ (x >>> 16)) >>> 0
 }
 
-/** Makes blocks of 17 to 32 bits. A number of their own in the first 17 bits keeps any two of them apart. */
+/** Makes blocks of 17 to 32 bits. A unique number in the first 17 bits keeps any two of them apart. */
 function ipv4(i) {
   const prefix = 17 + (mix(i, 1) % 16)
   const base = ((i & 0x1ffff) << 15) | (mix(i, 2) & 0x7fff)
   const mask = prefix === 32 ? -1 : ~(0xffffffff >>> prefix)
-  const spell = (word) => [24, 16, 8, 0].map((shift) => (word >>> shift) & 0xff).join('.')
+  const format = (word) => [24, 16, 8, 0].map((shift) => (word >>> shift) & 0xff).join('.')
   return {
-    cidr: `${spell(base & mask)}/${prefix}`,
-    address: (j) => spell((base & mask) | (mix(j, 3) & ~mask)),
+    cidr: `${format(base & mask)}/${prefix}`,
+    address: (j) => format((base & mask) | (mix(j, 3) & ~mask)),
   }
 }
 
@@ -90,11 +90,11 @@ function ipv6(i) {
     return bits === 32 ? -1 : ~(0xffffffff >>> bits)
   })
   const base = words.map((word, k) => word & masks[k])
-  const spell = (each) => each.map((word) => `${hex(word >>> 16)}:${hex(word & 0xffff)}`).join(':')
+  const format = (each) => each.map((word) => `${hex(word >>> 16)}:${hex(word & 0xffff)}`).join(':')
   const hex = (group) => group.toString(16)
   return {
-    cidr: `${spell(base)}/${prefix}`,
-    address: (j) => spell(base.map((word, k) => word | (mix(j, 8 + k) & ~masks[k]))),
+    cidr: `${format(base)}/${prefix}`,
+    address: (j) => format(base.map((word, k) => word | (mix(j, 8 + k) & ~masks[k]))),
   }
 }
 

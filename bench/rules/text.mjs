@@ -1,6 +1,6 @@
 import { cases } from './cases.mjs'
 
-/** Spells the first rules of a case as YAML, as people write it. Cases with levels are not for this. */
+/** Writes the first rules of a case as YAML, as people write it. Not for cases with levels. */
 export function ruleText(name, count) {
   const lines = cases[name].descriptors(count).map(({ key, value, cidr }) => {
     const pattern = value === undefined ? (cidr === undefined ? '' : `\n    cidr: ${cidr}`) : `\n    value: ${value}`

@@ -105,8 +105,8 @@ function accounts({ callers, perRound, rounds }) {
   const ways = {
     'the rule': undefined,
     'its tier': () => ({ tier: 'pro', hasLimits: false, ownLimit: () => undefined }),
-    'limits of its own': (_, { value }) => ({ tier: 'pro', hasLimits: true, ownLimit: () => known.get(value) }),
-    'limits of its own, compiled anew': (_, { value }) => ({
+    'individual limits': (_, { value }) => ({ tier: 'pro', hasLimits: true, ownLimit: () => known.get(value) }),
+    'individual limits, compiled again': (_, { value }) => ({
       tier: 'pro',
       hasLimits: true,
       ownLimit: () => limited(value, compileLimit(own(Number(value.slice(4))))),

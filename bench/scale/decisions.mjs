@@ -6,8 +6,9 @@ import { Load } from './load.mjs'
 import { chargesOf, openNode, openRedis } from './nodes.mjs'
 
 /**
- * The workloads: how many callers, and their rule. `spent` says which callers have used everything up beforehand. Those whose
- * budget comes back while they are measured are `limited`: what is due to be refused follows from the traffic.
+ * The workloads: how many callers, and their rule. `spent` says which callers have used everything up beforehand.
+ * Callers whose budget is refilled while they are measured are `limited`: what is due to be refused follows from the
+ * traffic.
  */
 const WORKLOADS = {
   'one hot key': { callers: 1, rule: { unit: 'day', requests_per_unit: 4_000_000_000 } },
@@ -60,7 +61,7 @@ async function openWorkload({ kind, url, server }, name) {
   return { load, look: () => snapshot(server, load, stats()), end }
 }
 
-/** Compares refusals with those that are due. Counting that is eventual promises a bound, not a share. */
+/** Compares refusals with the refusals that are due. Counting that is eventual promises a bound, not a share. */
 function shareVoids(kind, name, { refused }, dueRefusals) {
   if (kind === 'eventual') return []
   if (dueRefusals !== undefined) return dueRefusals.judge(refused).voids.map((reason) => `${name}: ${reason}`)
@@ -117,7 +118,7 @@ async function measured(look, ms, warmUpMs) {
   return difference(before, await look())
 }
 
-/** Reads the counters here in this very turn, and then those of the server. */
+/** Reads the counters here in the same turn, and then the server's. */
 async function snapshot(server, load, { asked, exchanges }) {
   const { user, system } = process.cpuUsage()
   const { done, refused, failed } = load

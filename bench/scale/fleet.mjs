@@ -63,7 +63,7 @@ export async function fleet({ url, nodes, streams, phases }) {
   return { logs, arrived, longestStallMs }
 }
 
-/** Tells the parent that this process is, and returns what the parent then says. */
+/** Reports to the parent that this process is ready, and returns the parent's reply. */
 function ready() {
   return new Promise((resolve) => {
     process.once('message', resolve)
@@ -71,7 +71,7 @@ function ready() {
   })
 }
 
-/** A node that takes slices until it is killed, or told to end: then it gives them back. */
+/** A node that takes slices until it is killed, or asked to end: then it returns them. */
 export async function victim({ url, streams, perSecond }) {
   const store = await openNode(url, { isEager: true })
   const charges = streams.map(({ name, rule }) => chargesOf(1, rule, name)[0])

@@ -1,11 +1,11 @@
-/** Makes decisions about callers in a given order. A decision may be there at once, or be a promise. */
+/** Makes decisions about callers in a given order. A decision may be a value or a promise. */
 export class Load {
   done = 0
   refused = 0
   failed = 0
   /** How many failed, by the kind of the failure. */
   reasons = {}
-  /** Told of every decision, where refusals are due. */
+  /** Called with every decision, where refusals are due. */
   dueRefusals = undefined
   #decide
   #order
@@ -34,9 +34,9 @@ export class Load {
   }
 
   /**
-   * Keeps up to `inFlight` decisions under way until `during` has ended. A turn of the event loop begins as many as
-   * there are places: what is answered at once leaves its place in the same turn, but the next turn comes first. So a
-   * server reads what its sockets brought.
+   * Keeps up to `inFlight` decisions in flight until `during` has ended. A turn of the event loop begins as many as
+   * there is room for: a synchronous answer makes room in the same turn, but the next turn comes first. So a server
+   * reads what its sockets received.
    */
   async closed(inFlight, during) {
     let isOver = false
@@ -80,9 +80,9 @@ export class Load {
   }
 
   /**
-   * Begins decisions on a fixed schedule, whether or not those before have ended, and returns how long after its time
-   * on the schedule each one ended, in ms and sorted, without those of the first `warmUpMs`. Arrivals are looked at in
-   * every turn of the event loop: a timer is too coarse. Above `mostInFlight` they wait, which counts.
+   * Begins decisions on a fixed schedule, whether or not earlier ones have ended, and returns how long after its time
+   * on the schedule each one ended, in ms and sorted, without the first `warmUpMs`. Arrivals are looked at in every
+   * turn of the event loop: a timer is too coarse. Above `mostInFlight` they wait, which counts.
    */
   async open(perSecond, { ms, warmUpMs, mostInFlight, warmedUp }) {
     const total = Math.floor((perSecond * (ms + warmUpMs)) / 1000)

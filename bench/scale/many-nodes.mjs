@@ -55,7 +55,7 @@ function phasesOf(nodes) {
 }
 const BELOW = 1
 
-/** Lets a fleet count on shared counters, all ways at once, and adds up what its processes admitted. */
+/** Lets a fleet count on shared counters, in all ways at the same time, and adds up what its processes admitted. */
 async function runFleet(server, nodes) {
   await server.call('FLUSHALL')
   const streams = streamsOf(KINDS)
@@ -151,7 +151,7 @@ export async function reportFleets(server) {
     if (valid !== undefined) {
       fleets[nodes] = valid.results
       reportFleet(nodes, valid)
-      // A limit that nobody met was not kept.
+      // A limit that was never reached was not tested.
       for (const { refused, kind, title } of valid.results)
         if (refused === 0) broken.push(`${kind} ${title}, ${nodes} nodes: nothing was refused`)
     }
@@ -221,7 +221,7 @@ async function end(server, signal) {
   return found
 }
 
-/** Looks at a counter until all of its budget is back. */
+/** Looks at a counter until all of its budget is refilled. */
 async function watch(redis, { key, limit }, endedAt) {
   const probe = { key, limit, holder: 'probe', spent: 0, confirmed: 0, keep: 0, need: 0, ahead: 0, cost: 1 }
   let held
@@ -235,7 +235,7 @@ async function watch(redis, { key, limit }, endedAt) {
     held ??= Math.max(0, remaining - free)
     if (remaining <= free) chargedMs ??= elapsedMs
     if (free === LIMIT) return { held, chargedMs, wholeMs: elapsedMs }
-    if (elapsedMs > MAX_MS) throw new Error(`the budget of ${key} did not come back within ${MAX_MS} ms`)
+    if (elapsedMs > MAX_MS) throw new Error(`the budget of ${key} was not refilled within ${MAX_MS} ms`)
     await pause(5)
   }
 }

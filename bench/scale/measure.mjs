@@ -12,7 +12,7 @@ export const KINDS = ['exact', 'leased', 'eventual']
 const worker = fileURLToPath(new URL('./worker.mjs', import.meta.url))
 const execute = promisify(execFile)
 
-/** Runs a task in a process of its own. */
+/** Runs a task in a separate process. */
 export async function measure(task) {
   const { stdout } = await execute(process.execPath, [worker, JSON.stringify(task)], { maxBuffer: 2 ** 28 })
   return JSON.parse(stdout)

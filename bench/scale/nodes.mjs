@@ -9,7 +9,7 @@ import { RedisStore } from '../../dist/stores/redis/redis-store.js'
 export const TIMEOUT_MS = 10_000
 const PARTITIONS = 32
 
-/** Opens a store on a connection of its own, and waits until that is there. */
+/** Opens a store on a separate connection, and waits until it is connected. */
 export async function openRedis(url) {
   let isConnected = () => {}
   const connected = new Promise((resolve) => {
@@ -33,7 +33,7 @@ export async function openNode(url, { isEager = false, decorate = (redis) => red
   return new LeasedStore(decorate(redis), isEager ? { minHits: 1 } : {})
 }
 
-/** Returns the charges of `count` callers on one rule, as a request makes them, with keys spelled for Redis. */
+/** Returns the charges of `count` callers on one rule, as a request makes them, with keys as in Redis. */
 export function chargesOf(count, rateLimit, name = 'caller') {
   const rate_limit = { timeout_ms: TIMEOUT_MS, ...rateLimit }
   const rules = compileObjects([{ domain: 'api', descriptors: [{ key: name, rate_limit }] }])

@@ -154,7 +154,7 @@ export function slicesPlot(grants, { perSecond, limit }) {
   const about = Object.entries(grants)
     .map(([nodes, list]) => `${nodes} nodes: from ${Math.max(...list.map(([, size]) => size))} down to 1`)
     .join('; ')
-  return figure({ width: WIDTH, height: 426, title: 'The size of a slice by what is left', about }, [
+  return figure({ width: WIDTH, height: 426, title: 'The size of a slice by the remaining budget', about }, [
     text(20, 32, 'A slice is large far from the limit, and one near it', { kind: 'head' }),
     text(20, 52, `what a node got in advance; ${count(perSecond)} hits a second in all, limit ${count(limit)}`, {
       kind: 'soft',

@@ -1,4 +1,4 @@
-// Writes SVG as text: a figure with a title for those who cannot see it, in colours for light and dark.
+// Writes SVG as text: a figure with a title for screen readers, in colours for light and dark.
 
 const SHEET = { light: '#ffffff', dark: '#0d1117' }
 const TEXT = { light: '#1f2328', dark: '#f0f6fc' }
@@ -14,7 +14,7 @@ const INKS = {
   many: { light: '#8250df', dark: '#bc8cff' },
 }
 
-/** Spells the colours of a theme. Variables would be shorter, but not every viewer knows them. */
+/** Writes the colours of a theme. Variables would be shorter, but not every viewer knows them. */
 const coloursOf = (theme) =>
   [
     `.sheet { fill: ${SHEET[theme]}; stroke: ${GRID[theme]} }`,
@@ -39,16 +39,16 @@ ${coloursOf('dark')}
 }`
 
 /** Makes text safe between tags and in attributes. */
-const spelled = (text) => `${text}`.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;')
+const escaped = (text) => `${text}`.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&quot;')
 
-/** Spells a coordinate in as few characters as the eye needs. */
+/** Formats a coordinate in as few characters as the eye needs. */
 const round = (value) => `${Math.round(value * 10) / 10}`
 
 /** The whole document. */
 export function figure({ width, height, title, about }, parts) {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-labelledby="title about">
-<title id="title">${spelled(title)}</title>
-<desc id="about">${spelled(about)}</desc>
+<title id="title">${escaped(title)}</title>
+<desc id="about">${escaped(about)}</desc>
 <style>${STYLE}
 </style>
 <rect class="sheet" x="0.5" y="0.5" width="${width - 1}" height="${height - 1}" rx="6"/>
@@ -59,7 +59,7 @@ ${parts.flat(9).join('\n')}
 
 export function text(x, y, content, { anchor = 'start', kind = '' } = {}) {
   const attributes = `${kind && ` class="${kind}"`}${anchor === 'start' ? '' : ` text-anchor="${anchor}"`}`
-  return `<text x="${round(x)}" y="${round(y)}"${attributes}>${spelled(content)}</text>`
+  return `<text x="${round(x)}" y="${round(y)}"${attributes}>${escaped(content)}</text>`
 }
 
 export function line(from, to, kind) {

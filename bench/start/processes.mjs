@@ -15,7 +15,7 @@ const IDLE_MS = 2_000
 export async function ended(args) {
   const startedAt = performance.now()
   const child = started(args)
-  // Asked for when it has nothing left to do, its times are those of its whole life.
+  // Asked when it is idle, so its times are those of its whole life.
   await once(child.stdout, 'data')
   const figures = { ms: performance.now() - startedAt, cpuMs: cpuMsOf(child.pid) }
   child.stdin.end()
@@ -62,7 +62,7 @@ async function statusOf(url) {
   return response.statusCode
 }
 
-/** Returns a process and those that it started. */
+/** Returns a process and its children. */
 function familyOf(pid) {
   const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
   return [String(pid), ...children]

@@ -66,7 +66,7 @@ function productionPackages() {
   }
   add('')
   add('server')
-  // Optional for those who install packages; an image has no npm to add it with.
+  // Optional in package installations; an image has no npm to add it with.
   found.add('@electric-sql/pglite')
   add('node_modules/@electric-sql/pglite')
   return [...found].sort()
@@ -74,7 +74,7 @@ function productionPackages() {
 
 function copyPackage(name, modules) {
   const from = join(root, 'node_modules', name)
-  // Maps and tests are for those who work on a package.
+  // Maps and tests are for developers of a package.
   const isNeeded = (path) => !/\.map$|\.test\.[^/]+$/.test(path) && !path.slice(from.length).includes('/node_modules')
   cpSync(from, join(modules, name), { recursive: true, dereference: true, filter: isNeeded })
 }

@@ -8,8 +8,9 @@ const redis = process.env.REDIS_URL
 
 const app = express()
 
-// Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
-// behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
+// Every caller: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one
+// address behind NAT, so the net must not catch them; but a client that makes up a new key for every request is caught
+// by it.
 app.use(
   rateLimit({
     redis,
@@ -21,7 +22,7 @@ app.use(
   }),
 )
 
-// Logging in: few attempts, counted exactly. Those that succeed are given back.
+// Logging in: few attempts, counted exactly. Successful ones are refunded.
 const logins = rateLimit({
   redis,
   name: 'login',
@@ -46,7 +47,7 @@ const reports = rateLimit({
 })
 app.get('/report', reports, (request, response) => {
   const timer = setTimeout(() => response.send('a long report\n'), Number(request.query.ms ?? 1_000))
-  // Whoever stops for a client that left ends the answer, too: that gives the place back.
+  // A handler that stops because its client left must end the answer, too: that releases the permit.
   response.once('close', () => {
     clearTimeout(timer)
     response.end()

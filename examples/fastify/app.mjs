@@ -7,8 +7,9 @@ const redis = process.env.REDIS_URL
 
 const app = fastify({ forceCloseConnections: true })
 
-// Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
-// behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
+// Every caller: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one
+// address behind NAT, so the net must not catch them; but a client that makes up a new key for every request is caught
+// by it.
 await app.register(rateLimit, {
   redis,
   identity: { apiKey: true },
@@ -18,18 +19,18 @@ await app.register(rateLimit, {
   ],
 })
 
-// Logging in has a limit of its own: few attempts, counted exactly. Those that succeed are given back.
+// Logging in has a separate limit: few attempts, counted exactly. Successful ones are refunded.
 const attempts = { limit: 5, window: '15m', algorithm: 'sliding_log', by: 'ip', refund: 'success' }
 app.post('/login', { config: { rateLimit: attempts } }, async (request, reply) => {
   const isRight = request.body?.password === 'open sesame'
   return reply.code(isRight ? 200 : 401).send({ welcome: isRight })
 })
 
-// Reports: one at a time for each caller, beside everything else.
+// Reports: one at a time for each caller, in addition to everything else.
 const oneAtATime = app.rateLimit({ name: 'reports', limit: 1, algorithm: 'concurrency' })
 app.get('/report', { preHandler: oneAtATime }, (request, reply) => {
   const timer = setTimeout(() => reply.send('a long report\n'), Number(request.query.ms ?? 1_000))
-  // Whoever stops for a client that left ends the answer, too: that gives the place back.
+  // A handler that stops because its client left must end the answer, too: that releases the permit.
   reply.raw.once('close', () => {
     clearTimeout(timer)
     reply.raw.end()

@@ -6,10 +6,10 @@ import { protect, rateLimit } from 'sluice/fetch'
 
 const redis = process.env.REDIS_URL
 
-// A Request does not say where it comes from: this runtime hands the connection over beside it.
+// A Request does not say where it comes from: this runtime passes the connection as a second argument.
 const address = (_request, { incoming }) => incoming.socket.remoteAddress
 
-// Logging in: few attempts, counted exactly. Those that succeed are given back.
+// Logging in: few attempts, counted exactly. Successful ones are refunded.
 const login = protect(
   async (request) => {
     const { password } = await request.json()
@@ -46,8 +46,9 @@ const routes = {
   'GET /search': search,
 }
 
-// Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
-// behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
+// Every caller: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one
+// address behind NAT, so the net must not catch them; but a client that makes up a new key for every request is caught
+// by it.
 const everybody = rateLimit({
   redis,
   address,
@@ -58,7 +59,7 @@ const everybody = rateLimit({
   ],
 })
 
-/** Decides by itself what becomes of a refusal; `everybody.protect(handler)` does the same. */
+/** Handles a refusal itself; `everybody.protect(handler)` does the same. */
 async function fetch(request, connection) {
   const checked = await everybody.check(request, connection)
   if (!checked.allowed) return checked.response

@@ -9,8 +9,9 @@ const redis = process.env.REDIS_URL
 
 const app = new Hono()
 
-// Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
-// behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
+// Every caller: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one
+// address behind NAT, so the net must not catch them; but a client that makes up a new key for every request is caught
+// by it.
 app.use(
   rateLimit({
     redis,
@@ -22,7 +23,7 @@ app.use(
   }),
 )
 
-// Logging in: few attempts, counted exactly. Those that succeed are given back.
+// Logging in: few attempts, counted exactly. Successful ones are refunded.
 const logins = rateLimit({
   redis,
   name: 'login',

@@ -10,8 +10,9 @@ const redis = process.env.REDIS_URL
 
 const app = new Koa()
 
-// Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
-// behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
+// Every caller: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one
+// address behind NAT, so the net must not catch them; but a client that makes up a new key for every request is caught
+// by it.
 app.use(
   rateLimit({
     redis,
@@ -30,7 +31,7 @@ const on = (method, path, ...middlewares) => {
   }
 }
 
-// Logging in: few attempts, counted exactly. Those that succeed are given back.
+// Logging in: few attempts, counted exactly. Successful ones are refunded.
 const logins = rateLimit({
   redis,
   name: 'login',
@@ -50,7 +51,7 @@ on('POST', '/login', logins, async (ctx) => {
 // Reports: one at a time for each caller.
 const reports = rateLimit({ redis, identity: { apiKey: true }, name: 'reports', limit: 1, algorithm: 'concurrency' })
 on('GET', '/report', reports, async (ctx) => {
-  // Whoever stops for a client that left gives the place back.
+  // A handler that stops because its client left releases the permit.
   const left = new AbortController()
   ctx.res.once('close', () => left.abort())
   await sleep(Number(ctx.query.ms ?? 1_000), undefined, { ref: false, signal: left.signal })

@@ -14,7 +14,7 @@ export class AppController {
     return 'hello\n'
   }
 
-  // Logging in has a limit of its own: few attempts, counted exactly. Those that succeed are given back.
+  // Logging in has a separate limit: few attempts, counted exactly. Successful ones are refunded.
   @Post('login')
   @RateLimit({ limit: 5, window: '15m', algorithm: 'sliding_log', by: 'ip', refund: 'success' })
   login(@Query('password') password: string) {
@@ -28,7 +28,7 @@ export class AppController {
   async report(@Res({ passthrough: true }) response: ServerResponse, @Query('ms') ms = '1000') {
     await new Promise((resolve) => {
       setTimeout(resolve, Number(ms))
-      // Whoever stops for a client that left gives the place back.
+      // A handler that stops because its client left releases the permit.
       response.once('close', resolve)
     })
     return 'a long report\n'
@@ -43,8 +43,9 @@ export class AppController {
 
 @Module({
   imports: [
-    // Everybody: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one address
-    // behind NAT, so the net must not catch them; but whoever makes up a new key for every request is caught by it.
+    // Every caller: 60 a minute for each API key, and a net ten times as wide for each address. Many people share one
+    // address behind NAT, so the net must not catch them; but a client that makes up a new key for every request is
+    // caught by it.
     SluiceModule.forRoot({
       ...(redis !== undefined && { redis }),
       identity: { apiKey: true },

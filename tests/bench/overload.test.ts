@@ -73,7 +73,7 @@ describe('the judge of an overload', () => {
     [
       'it flaps',
       (kind, at) => (isOverload(at) && at % 1_000 < 500 ? good(kind, 0) : good(kind, at)),
-      'does not flap: each class changes twice at the most',
+      'does not flap: each class changes at most twice',
     ],
   ])('notices when %s', (_, answer, claim) => {
     expect(missed(answer)).toContain(claim)

@@ -27,7 +27,7 @@ test('a void round is printed with its reason, repeated, and no figure', async (
     [1, 2],
     [3, 4],
   ])
-  expect(said[0]).toBe('void: exact, try 1 of 6 at the most: 7 fell back')
+  expect(said[0]).toBe('void: exact, try 1 of at most 6: 7 fell back')
   expect(process.exitCode).toBe(before)
 })
 
