@@ -117,7 +117,7 @@ describe('a call that is refused', () => {
     expect(await response.json()).toEqual({
       status: 429,
       title: 'not sent',
-      detail: 'the deadline passed while the call was queued',
+      detail: 'no turn by the deadline',
       reason: 'deadline',
       retryAfterMs: 119_200,
     })

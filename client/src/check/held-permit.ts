@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../reset-time.ts'
 import type { CheckRequest, LeasedPermit, Permit, Renewed } from './check-request.ts'
 
 /** What keeping permits needs of a client. */
@@ -7,8 +8,6 @@ export interface PermitSource {
   refusalOf(permit: LeasedPermit): unknown
   failed(error: unknown): void
 }
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Keeps a permit renewed until it is released. A permit that no rule limits has nothing to renew. */
 export function heldPermit(source: PermitSource, request: CheckRequest, first: LeasedPermit): Permit {
