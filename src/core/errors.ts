@@ -195,6 +195,8 @@ export const ERROR_RULES = {
   API_KEY_REQUIRED: 'Send an active API key of a customer as "Authorization: Bearer KEY" or "X-API-Key: KEY".',
   DATABASE_URL_INVALID: 'A database address must be postgres://user:password@host:port/name.',
   DATABASE_UNAVAILABLE: 'Decisions continue with the last known records. Retry changes in a few seconds.',
+  DATABASE_EMPTY:
+    'A node creates the schema at its first start. Check the address; where nodes have run, the schema was removed.',
   DATABASE_FAILED: 'The database refused the statement. Check its permissions, disk space and schema.',
   DATABASE_LOCKED:
     'A data directory can be used by one process at a time. Use --admin to ask the service that has it open.',

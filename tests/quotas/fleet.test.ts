@@ -148,11 +148,13 @@ describe('a customer', () => {
     expect([broken.status, broken.stdout]).toEqual([1, 'entry 3: it was changed\n'])
     expect(broken.stderr).toContain('AUDIT_BROKEN')
     await server.run('DROP SCHEMA sluice CASCADE', { database: name })
-    expect(verified(fleet)).toMatchObject({ status: 0 })
-    expect(verified(fleet, ...anchored)).toMatchObject({
-      status: 1,
-      stdout: `entry 1: the end is missing, up to entry ${last}, as Redis says\n`,
-    })
+    for (const args of [['verify'], ['verify', ...anchored], ['list']]) {
+      const dropped = fleet.run('audit', ...args)
+      expect([dropped.status, dropped.stdout]).toEqual([1, ''])
+      expect(dropped.stderr).toMatch(/^DATABASE_EMPTY: database: it has no schema "sluice"\. /)
+    }
+    const schemas = "SELECT FROM pg_namespace WHERE nspname = 'sluice'"
+    expect(await server.run(schemas, { database: name }), 'a look creates nothing').toEqual([])
     const output = [first, second, third].map(({ errors }) => errors()).join('')
     expect(output + broken.stderr).not.toContain(server.address.password)
   })

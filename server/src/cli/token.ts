@@ -25,11 +25,12 @@ export async function token(args: readonly string[]): Promise<void> {
     throw new SluiceError('SUBCOMMAND_INVALID', 'token', got(flags.rest.join(' ')))
   }
   if (what === 'first') return printFirst(flags)
-  await withStore(flags, async (store) => {
+  const work = async (store: AdminStore) => {
     if (what === 'create') await create(store, flags)
     else if (what === 'list') process.stdout.write(table(await store.listTokens()))
     else await revoke(store, id)
-  })
+  }
+  await withStore(flags, work, { mayCreate: what === 'create' })
 }
 
 /** The file is read, not the database: a service that runs has that locked. */

@@ -58,8 +58,15 @@ export interface VerifiedAudit {
   readonly problems: readonly { readonly sequence: number; readonly what: string }[]
 }
 
-/** openDirectStore opens the database that a command line names; undefined where it names none. */
-export async function openDirectStore(flags: Flags, env: NodeJS.ProcessEnv): Promise<AdminStore | undefined> {
+/**
+ * Opens the database that a command line names; undefined where it names none. One that no node has used is an error, unless
+ * `mayCreate`: reading it must not create it, with another secret than that of the nodes.
+ */
+export async function openDirectStore(
+  flags: Flags,
+  env: NodeJS.ProcessEnv,
+  mayCreate: boolean,
+): Promise<AdminStore | undefined> {
   const from = new SettingSources(flags, env)
   const place = databaseOf(from)
   if (place === undefined) return undefined
@@ -67,6 +74,7 @@ export async function openDirectStore(flags: Flags, env: NodeJS.ProcessEnv): Pro
     secret: from.value('secret'),
     dataDir: dataDirOf(from),
     anchors: anchorsOf(anchorConfigOf(from, env)),
+    isThere: !mayCreate,
   }
   return directStore(await openQuotas(place, options))
 }

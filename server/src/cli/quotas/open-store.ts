@@ -14,8 +14,13 @@ export const FLAGS_OF_STORE = [
  * Opens what a command line names: the admin API of a service, or else a database, or else the service on this machine.
  * A data directory is locked while a service has it open, so that such a service has to be asked.
  */
-export async function withStore(flags: Flags, work: (store: AdminStore) => Promise<void>): Promise<void> {
-  const store = (flags.has('admin') ? undefined : await openDirectStore(flags, process.env)) ?? remote(flags)
+export async function withStore(
+  flags: Flags,
+  work: (store: AdminStore) => Promise<void>,
+  { mayCreate = false } = {},
+): Promise<void> {
+  const direct = flags.has('admin') ? undefined : await openDirectStore(flags, process.env, mayCreate)
+  const store = direct ?? remote(flags)
   try {
     await work(store)
   } finally {

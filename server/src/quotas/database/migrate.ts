@@ -29,6 +29,12 @@ export async function migrate(db: Database, migrations: readonly Migration[] = M
   )
 }
 
+/** Throws DATABASE_EMPTY where no node has ever migrated, and changes nothing. */
+export async function requireSchema(db: Database): Promise<void> {
+  const version = await db.transaction(versionOf)
+  if (version === 0) throw new SluiceError('DATABASE_EMPTY', 'database', 'it has no schema "sluice"')
+}
+
 /** prepare makes the schema unless an administrator has: even IF NOT EXISTS asks for the right to make it. */
 async function prepare(tx: Sql): Promise<void> {
   const [{ there }] = await tx.query<{ there: boolean }>(HAS_SCHEMA)

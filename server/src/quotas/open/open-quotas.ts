@@ -6,7 +6,7 @@ import type { AuditReport } from '../audit/verify-audit.ts'
 import { Backoff } from '../database/backoff.ts'
 import type { Database } from '../database/database.ts'
 import { type DatabaseHealth, GatedDatabase } from '../database/gated-database.ts'
-import { migrate } from '../database/migrate.ts'
+import { migrate, requireSchema } from '../database/migrate.ts'
 import { type DatabasePlace, openDatabase } from '../database/open-database.ts'
 import { RecordStore } from '../records/record-store.ts'
 import { ApiKeyHash } from '../tables/api-key-hash.ts'
@@ -44,6 +44,8 @@ export interface QuotaOptions {
   readonly dataDir?: string | undefined
   /** What else knows the end of the audit log. They are closed with the quotas. */
   readonly anchors?: readonly Anchor[]
+  /** true: rejects with DATABASE_EMPTY where no node has ever opened the database. By default the schema is created. */
+  readonly isThere?: boolean
   readonly now?: () => number
   readonly refreshEveryMs?: number
 }
@@ -94,6 +96,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
     idempotency: new IdempotencyKeys(db),
     open: () =>
       db.openWith(async (it) => {
+        if (options.isThere) await requireSchema(it)
         await migrate(it)
         await keys.open(it)
         await audit.begin(it)
