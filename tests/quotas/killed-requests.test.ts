@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
 import { startPostgres } from '../servers/postgres.mjs'
+import { sharedPostgres } from '../servers/shared.ts'
 import { until } from '../servers/until.mjs'
 import { QuotaFleet } from './quota-fleet.suite.ts'
 
@@ -20,6 +21,83 @@ CREATE CONSTRAINT TRIGGER held_commit AFTER UPDATE ON sluice.idempotency_keys DE
   FOR EACH ROW EXECUTE FUNCTION public.held('in the commit');
 `
 const WAITS = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+
+/** Has a creation fail at a step, for as long as there is a row in `fault`. */
+const FAULT = `
+CREATE TABLE public.fault (step text);
+CREATE FUNCTION public.failing() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT FROM public.fault WHERE step = TG_ARGV[0]) THEN RAISE EXCEPTION 'a fault of this test'; END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER fails_between BEFORE UPDATE ON sluice.idempotency_keys
+  FOR EACH ROW EXECUTE FUNCTION public.failing('between the change and its answer');
+CREATE CONSTRAINT TRIGGER fails_commit AFTER UPDATE ON sluice.idempotency_keys DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION public.failing('in the commit');
+`
+
+/** A body for each operation that takes an idempotency key. */
+const CREATIONS: Readonly<Record<string, object>> = {
+  '/customers': { id: 'beta' },
+  '/customers/{customer_id}/keys': { name: 'ci' },
+  '/customers/{customer_id}/overrides': { requests_per_unit: 5, unit: 'day', domain: 'shop' },
+  '/customers/{customer_id}/grants': { amount: 10 },
+  '/blocks': { cidr: '198.51.100.0/24' },
+  '/tokens': { name: 'ci', role: 'viewer' },
+  '/webhooks': { url: 'https://example.com/events' },
+  '/webhooks/{webhook_id}/secret': {},
+}
+
+interface Described {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly parameters?: readonly { name: string }[] }>>>
+  >
+}
+
+/** Returns the paths of operations that take an idempotency key, as the API describes itself. */
+function creationsOf({ paths }: Described): string[] {
+  const takesKey = (path: string): boolean =>
+    Object.values(paths[path]).some(({ parameters = [] }) => parameters.some(({ name }) => name === 'Idempotency-Key'))
+  return Object.keys(paths)
+    .filter(takesKey)
+    .map((path) => path.replace('/admin/v1', ''))
+}
+
+describe('every creation under an idempotency key', () => {
+  it('that fails after its change leaves nothing behind, and its repetition is done once', {
+    timeout: SLOW_MS,
+  }, async () => {
+    const server = await sharedPostgres()
+    const name = await server.createDatabase()
+    const sql = (text: string) => server.run(text, { database: name })
+    const fleet = new QuotaFleet({ DATABASE_URL: server.url(name) })
+    const node = await fleet.start()
+    await fleet.firstToken(node)
+    const described = (await fleet.ask(node, 'GET', 'openapi.json')).json as unknown as Described
+    expect(creationsOf(described).sort()).toEqual(Object.keys(CREATIONS).sort())
+    expect((await fleet.ask(node, 'POST', 'customers', { id: 'acme' })).status).toBe(201)
+    const webhook = await fleet.ask(node, 'POST', 'webhooks', { url: 'https://example.com/first' })
+    await sql(FAULT)
+    const entries = async () => Number((await sql('SELECT count(*) FROM sluice.audit'))[0].count)
+    for (const [path, body] of Object.entries(CREATIONS)) {
+      const address = path.slice(1).replace('{customer_id}', 'acme').replace('{webhook_id}', webhook.json.id)
+      const create = () => fleet.ask(node, 'POST', address, body, { 'idempotency-key': path })
+      const before = await entries()
+      for (const step of ['between the change and its answer', 'in the commit']) {
+        await sql(`INSERT INTO public.fault VALUES ('${step}')`)
+        const failed = await create()
+        expect([path, step, failed.status, failed.json.code]).toEqual([path, step, 503, 'DATABASE_FAILED'])
+        expect([path, step, await entries()]).toEqual([path, step, before])
+        await sql('DELETE FROM public.fault')
+      }
+      const made = await create()
+      expect([path, made.status < 300, await entries()]).toEqual([path, true, before + 1])
+      expect(await create()).toMatchObject({ status: made.status, text: made.text })
+      expect([path, await entries()]).toEqual([path, before + 1])
+    }
+    expect(fleet.run('audit', 'verify').status).toBe(0)
+  })
+})
 
 describe('a creation under an idempotency key, whose node is killed', () => {
   it('before, between and in the commit of change and answer is done once, and its repetition gets the answer', {
