@@ -86,7 +86,7 @@ describe('every creation under an idempotency key', () => {
       for (const step of ['between the change and its answer', 'in the commit']) {
         await sql(`INSERT INTO public.fault VALUES ('${step}')`)
         const failed = await create()
-        expect([path, step, failed.status, failed.json.code]).toEqual([path, step, 503, 'DATABASE_FAILED'])
+        expect([path, step, failed.status, failed.json.code]).toEqual([path, step, 500, 'DATABASE_FAILED'])
         expect([path, step, await entries()]).toEqual([path, step, before])
         await sql('DELETE FROM public.fault')
       }

@@ -73,6 +73,7 @@ const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   ADMIN_FAILED: { status: 500, title: 'Internal Server Error' },
   QUOTAS_UNAVAILABLE: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   DATABASE_UNAVAILABLE: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
+  DATABASE_FAILED: { status: 500, title: 'Internal Server Error' },
   DATABASE_LOCKED: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   REFERENCE_BROKEN: { status: 409, title: 'Conflict' },
   RECORD_INVALID: { status: 422, title: 'Unprocessable Content' },
