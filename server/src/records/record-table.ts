@@ -27,6 +27,8 @@ export interface RecordSpec<F> {
   readonly idOf?: (record: RecordOf<F>) => string
   /** Whom an entry of the audit log is about. */
   readonly customerOf?: (record: RecordOf<F>) => string | undefined
+  /** Throws for a record whose fields, each right by itself, do not go together. */
+  readonly check?: (record: RecordOf<F>) => void
   /** What answers have beyond the fields: worked out for each answer. */
   readonly derived?: Readonly<Record<string, SchemaField>>
 }
@@ -75,10 +77,13 @@ export function recordTable<const F extends Fields>(spec: RecordSpec<F>): Record
   const idOf = spec.idOf ?? ((record: Rec) => (record as unknown as { id: string }).id)
   if (spec.idOf !== undefined) columns.id = 'text'
   const answerFields = { ...Object.fromEntries(fields.flatMap(answersOf)), ...spec.derived }
-  const read = (given: Given, base: (name: string, field: Field) => unknown): Rec =>
-    Object.fromEntries(
+  const read = (given: Given, base: (name: string, field: Field) => unknown): Rec => {
+    const record = Object.fromEntries(
       fields.map(([name, field]) => [name, readSent(name, field, given, () => base(name, field))]),
     ) as Rec
+    spec.check?.(record)
+    return record
+  }
   const callers = fields.filter(([, { by }]) => by === 'caller')
   const initial = (making: Making, fixed: Partial<Rec>) => (name: string, field: Field) =>
     Object.hasOwn(fixed, name) ? fixed[name as keyof Rec] : initialOf(field, making)

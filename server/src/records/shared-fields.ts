@@ -33,15 +33,15 @@ export const SPAN = {
   expiresAtMs: optional(time({ by: 'caller', doc: 'when it ends; null: never' })),
 }
 
-/** requireSpan throws for a span that ends before it begins. */
-export function requireSpan<R extends { readonly effectiveAtMs: number; readonly expiresAtMs: number | undefined }>(
-  record: R,
-): R {
+/** Throws for a record that ends before it begins. */
+export function requireSpan(record: {
+  readonly effectiveAtMs: number
+  readonly expiresAtMs: number | undefined
+}): void {
   const { effectiveAtMs, expiresAtMs } = record
   if (expiresAtMs !== undefined && expiresAtMs <= effectiveAtMs) {
     throw invalid('body.expires_at', 'it would end before it begins')
   }
-  return record
 }
 
 /** WHY is what people say about a change. No decision depends on it. */

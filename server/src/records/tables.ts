@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { ALGORITHM_NAMES } from 'sluice/internal/core/limit'
+import { ALGORITHM_NAMES, compileLimit } from 'sluice/internal/core/limit'
 import { choice, count, type Field, optional, text, value } from './field.ts'
 import {
   ANY,
@@ -23,6 +23,7 @@ import {
   id,
   readDay,
   readTimeZone,
+  requireSpan,
   SPAN,
   subject,
   tier,
@@ -128,6 +129,32 @@ const OF_SUBJECT = {
     `(customer_id = ${id} OR api_key_id IN (SELECT id FROM sluice.api_keys WHERE customer_id = ${id}))`,
 } as const
 
+/** Windows at least as long as a unit: enough to see whether a limit can be counted. */
+const UNIT_WINDOWS: Readonly<Record<string, string>> = {
+  second: '1s',
+  minute: '1m',
+  hour: '1h',
+  day: '1d',
+  week: '1w',
+  month: '30d',
+  year: '365d',
+}
+
+interface CountedLimit {
+  readonly requestsPerUnit: number
+  readonly unit: string
+  readonly algorithm: string | undefined
+  readonly burst: number | undefined
+}
+
+/** Throws for a limit that no algorithm could count: it is refused here, not on every node later. */
+function requireCountable({ requestsPerUnit: limit, unit, algorithm, burst }: CountedLimit): void {
+  const window = algorithm === 'concurrency' ? {} : { window: UNIT_WINDOWS[unit] }
+  const counted = burst === undefined ? algorithm : (algorithm ?? 'token_bucket')
+  const given = { limit, ...window, ...(counted && { algorithm: counted }), ...(burst !== undefined && { burst }) }
+  compileLimit(given as Parameters<typeof compileLimit>[0], 'body')
+}
+
 /** An Override is a limit of one caller. */
 export const overrides = recordTable({
   table: 'sluice.quota_overrides',
@@ -161,6 +188,10 @@ export const overrides = recordTable({
   filters: { ...OF_SUBJECT, descriptor: 'descriptor', ticket: 'ticket' },
   searched: ['customer_id', 'descriptor'],
   customerOf: customerOfSubject,
+  check: (record) => {
+    requireCountable(record)
+    requireSpan(record)
+  },
   derived: PROBLEM,
 })
 
@@ -181,6 +212,7 @@ export const grants = recordTable({
   filters: { customerId: 'customer_id', descriptor: 'descriptor', ticket: 'ticket' },
   searched: ['customer_id'],
   customerOf: ({ customerId }) => customerId,
+  check: requireSpan,
 })
 
 /** A Block refuses everything of a customer, a key or an address range. */
@@ -200,6 +232,7 @@ export const blocks = recordTable({
   filters: { ...OF_SUBJECT, cidr: 'cidr' },
   searched: ['customer_id', 'cidr'],
   customerOf: customerOfSubject,
+  check: requireSpan,
 })
 
 /** A StoredTier is a tier of one domain as the API has it: it stands in place of the one in YAML. */

@@ -20,10 +20,10 @@ import {
 } from '../../records/forms.ts'
 import type { CounterTarget } from '../api/change.ts'
 import { type Call, operation } from '../api/operation.ts'
-import { API_KEYS, RECORDS, RULES } from '../api/parts.ts'
+import { RULES } from '../api/parts.ts'
 import { load } from '../api/records.ts'
 import { invalid } from '../api/values.ts'
-import { findKey } from '../keys/operations.ts'
+import { findKey } from '../keys/find-key.ts'
 import { LIMIT_STATES, limitsJson, SOURCE } from '../limits/limit-states.ts'
 import type { LookedBlock, LookedCounter } from './counters.ts'
 import { COUNTERS } from './counters.ts'
@@ -208,9 +208,8 @@ async function resetTarget(call: Pick<Call, 'parts'>, body: ResetBody): Promise<
   if (descriptors && domain) return targetOf({ domain, descriptors })
   if (customer_id) return { kind: 'customer', customerId: (await load(call, 'customers', customer_id)).id }
   if (api_key_id) return { kind: 'key', keyId: (await load(call, 'api_keys', api_key_id)).id }
-  const found = await findKey(call.parts.get(RECORDS), call.parts.get(API_KEYS), api_key ?? '')
-  if (found === undefined) throw new SluiceError('RECORD_UNKNOWN', 'api_keys', 'nobody has this key')
-  return { kind: 'key', keyId: found.id, ...(api_key && { apiKey: api_key }) }
+  const { id } = await findKey(call, api_key ?? '', 'api_keys')
+  return { kind: 'key', keyId: id, ...(api_key && { apiKey: api_key }) }
 }
 
 export const COUNTER_OPERATIONS = [

@@ -1,15 +1,11 @@
 import { formatDuration } from 'sluice/internal/core/duration'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Override } from '../../quotas/model.ts'
-import { optional, text, YES_OR_NO } from '../../records/forms.ts'
+import { optional, YES_OR_NO } from '../../records/forms.ts'
 import type { InForce, PlainLimit, RuleInForce } from '../api/change.ts'
 import { type AdminParts, PROBLEMS } from '../api/parts.ts'
+import type { RecordCall } from '../api/record-operations.ts'
 import { invalid } from '../api/values.ts'
-
-export const SCOPE_FIELDS = {
-  domain: optional(text(256), 'for the rules of this domain alone'),
-  rule: optional(text(4_096), 'for this rule of the domain alone, by its id or name'),
-} as const
 
 /** What a request says that is to change more than it names. None of it is kept. */
 export const CONSENT_FIELDS = {
@@ -18,18 +14,17 @@ export const CONSENT_FIELDS = {
   allow_lower: optional(YES_OR_NO, 'true: it may lower limits, although it raises others or is meant as a raise'),
 } as const
 
-interface Scope {
-  readonly domain?: string | null | undefined
-  readonly rule?: string | null | undefined
-}
-
-/** Reads what an override is for. A domain or rule that does not exist is refused: the override would do nothing. */
-export function scopeFields(parts: AdminParts, given: Scope): Pick<Override, 'domain' | 'rule'> {
-  const { domain, rule } = { domain: given.domain ?? undefined, rule: given.rule ?? undefined }
+/** Throws for an override of a domain or rule that does not exist: it would do nothing. */
+export function requireScope(parts: AdminParts, { domain, rule }: Pick<Override, 'domain' | 'rule'>): void {
   if (rule !== undefined && domain === undefined) throw invalid('body.rule', 'a rule is given together with its domain')
   const problem = parts.find(PROBLEMS)?.ofScope({ domain, rule })
   if (problem !== undefined) throw new SluiceError('OVERRIDE_SCOPE_UNKNOWN', 'body', problem)
-  return { domain, rule }
+}
+
+/** Throws for an override that would do nothing, and returns what throws where it would change more than the request names. */
+export function checkOverride({ parts, body }: RecordCall, after: Override, before: Override | undefined) {
+  requireScope(parts, after)
+  return requireConsent([{ before, after }], body as Consent)
 }
 
 interface Consent {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { SluiceError } from 'sluice/internal/core/errors'
+import type { Schema } from 'sluice/internal/core/schema/schema'
 import type { ApiKey, Override } from '../../quotas/model.ts'
 import {
   COUNT,
@@ -17,16 +17,17 @@ import {
   WHOLE,
   WORDS,
 } from '../../records/forms.ts'
+import type { Given } from '../../records/record-table.ts'
+import { api_keys, overrides } from '../../records/tables.ts'
 import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
-import { type Call, type Change, operation } from '../api/operation.ts'
-import { API_KEYS, RECORDS } from '../api/parts.ts'
-import { proposed } from '../api/records.ts'
-import { orNull, spanOf, timeText } from '../api/values.ts'
+import { type Call, type Change, operation, type Reply } from '../api/operation.ts'
+import { RECORDS } from '../api/parts.ts'
+import { proposed, requireVersion } from '../api/records.ts'
+import { invalid, orNull, timeText } from '../api/values.ts'
 import { COUNTERS } from '../counters/counters.ts'
-import { findKey, keyOf } from '../keys/operations.ts'
+import { findKey, keyFields, keyInUse } from '../keys/find-key.ts'
 import { usageJson } from '../limits/limit-states.ts'
-import { limitFields, OVERRIDE_FIELDS } from '../overrides/operations.ts'
-import { CONSENT_FIELDS, requireConsent } from '../overrides/override-scope.ts'
+import { CONSENT_FIELDS, requireConsent, requireScope } from '../overrides/override-scope.ts'
 
 const PARAM = { api_key: { schema: NAMED_API_KEY, doc: 'the API key itself' } } as const
 /** More limits of one key's own than any API has endpoints that need one. */
@@ -68,13 +69,13 @@ const USAGE = named(
   }),
 )
 
+/** What a request says of each override: the span and the reason are those of all. */
+const { ticket: _ticket, reason: _why, effective_at: _from, expires_at: _to, ...OWN_FIELDS } = overrides.sent.whole
+const OWN_FORM: Schema = object(OWN_FIELDS)
+
 type OfKey = Pick<Call, 'parts'> & { readonly params: { readonly api_key: string } }
 
-async function findOwn(call: OfKey): Promise<ApiKey> {
-  const found = await findKey(call.parts.get(RECORDS), call.parts.get(API_KEYS), call.params.api_key)
-  if (found === undefined) throw new SluiceError('RECORD_UNKNOWN', 'quotas', 'nobody has this key')
-  return found
-}
+const findOwn = (call: OfKey): Promise<ApiKey> => findKey(call, call.params.api_key, 'quotas')
 
 async function overridesOf(call: Pick<Call, 'parts'>, keyId: string): Promise<readonly Override[]> {
   const { items } = await call.parts.get(RECORDS).list('overrides', { where: { keyId }, limit: MAX_OVERRIDES })
@@ -118,11 +119,19 @@ interface OwnChange {
   readonly record: unknown
 }
 
-const changeOf = ({ table, id, record }: OwnChange) => ({ table, id, record })
-
-/** seenBy has the store ask for the versions again that this change was made of, where the caller named one. */
-function seenBy({ version }: Pick<Call, 'version'>, { before }: OwnChange): { readonly version?: number } {
-  return version === undefined ? {} : { version: before?.version ?? 0 }
+/** Plans several changes, all or none. The store compares the versions again, where the caller named one. */
+function changing(call: Call, changes: readonly OwnChange[], reply: () => Promise<Reply>): Change {
+  return {
+    changes: changes.map(({ table, id, before, record }) => proposed(table, id, before, record)),
+    commit: async (by = call.by) => {
+      const seen = ({ before }: OwnChange) => (call.version === undefined ? {} : { version: before?.version ?? 0 })
+      await call.parts.get(RECORDS).changeAll(
+        changes.map((each) => ({ table: each.table, id: each.id, record: each.record, ...seen(each) })),
+        by,
+      )
+      return reply()
+    },
+  }
 }
 
 async function tierOf(call: Pick<Call, 'parts'>, { tier, customerId }: ApiKey): Promise<string | undefined> {
@@ -163,7 +172,7 @@ export const QUOTA_OPERATIONS = [
       'QuotaFields',
       object({
         tier: optional(TIER_NAME),
-        overrides: optional({ kind: 'list', max: MAX_OVERRIDES, of: object(OVERRIDE_FIELDS) }),
+        overrides: optional({ kind: 'list', max: MAX_OVERRIDES, of: OWN_FORM }),
         ...CONSENT_FIELDS,
         ...SPAN,
         reason: optional(REASON),
@@ -173,46 +182,34 @@ export const QUOTA_OPERATIONS = [
     answer: { status: 200, schema: changedAnswer('QuotaChanged', QUOTA_ANSWER) },
     errors: ['VERSION_STALE', 'OVERRIDE_SCOPE_UNKNOWN', 'OVERRIDE_SCOPE_NEEDED', 'OVERRIDE_LOWERS'],
     plan: async (call) => {
-      const { body, nowMs, params } = call
-      const quotas = call.parts.get(RECORDS)
-      const hashes = call.parts.get(API_KEYS)
-      const before = await findKey(quotas, hashes, params.api_key)
-      if (call.version !== undefined && call.version !== (before?.version ?? 0)) {
-        throw new SluiceError(
-          'VERSION_STALE',
-          'if-match',
-          `got version ${call.version}, and it is ${before?.version ?? 0}`,
-        )
-      }
+      const { body, nowMs, params, parts } = call
+      const before = await keyInUse(call, params.api_key)
+      requireVersion(call, before?.version ?? 0)
       const tier = body.tier === undefined ? before?.tier : (body.tier ?? undefined)
-      const made = { apiKey: params.api_key, hashes, customerId: undefined, name: undefined, tier, nowMs }
-      const key: ApiKey = before === undefined ? keyOf(made) : { ...before, tier }
+      const fresh = before ?? api_keys.made({}, { id: '', nowMs }, keyFields(call, params.api_key))
+      const key: ApiKey = { ...fresh, tier }
       const old = before === undefined ? [] : await overridesOf(call, key.id)
-      const common = {
-        subject: { kind: 'key', keyId: key.id },
-        ...spanOf(body, nowMs),
-        reason: body.reason ?? undefined,
-        ticket: undefined,
-        updatedAtMs: nowMs,
-      } as const
-      const overrides = (body.overrides ?? []).map((each): Override => {
-        const limit = limitFields(call.parts, each)
-        // One that stays what it is about stays the same record.
-        const same = old.find((other) => aboutOf(other) === aboutOf(limit))
-        const { id = randomUUID(), version = 0, createdAtMs = nowMs } = same ?? {}
-        return { id, ...common, ...limit, version, createdAtMs }
-      })
-      if (new Set(overrides.map(aboutOf)).size < overrides.length) {
-        throw new SluiceError(
-          'ADMIN_REQUEST_INVALID',
-          'body.overrides',
-          'a descriptor is given twice for the same rules',
+      const { effective_at, expires_at, reason } = body
+      const given: readonly Given[] = (body as { overrides?: readonly Given[] | null }).overrides ?? []
+      const own = given.map((each): Override => {
+        const made = overrides.made(
+          { ...each, effective_at, expires_at, reason },
+          { id: '', nowMs },
+          { subject: { kind: 'key', keyId: key.id } },
         )
+        requireScope(parts, made)
+        // One that stays what it is about stays the same record.
+        const same = old.find((other) => aboutOf(other) === aboutOf(made))
+        const { id = randomUUID(), version = 0, createdAtMs = nowMs } = same ?? {}
+        return { ...made, id, version, createdAtMs }
+      })
+      if (new Set(own.map(aboutOf)).size < own.length) {
+        throw invalid('body.overrides', 'a descriptor is given twice for the same rules')
       }
-      const gone = old.filter(({ id }) => !overrides.some((each) => each.id === id))
+      const gone = old.filter(({ id }) => !own.some((each) => each.id === id))
       const changes = [
         { table: 'api_keys', id: key.id, before, record: key },
-        ...overrides.map((record) => ({
+        ...own.map((record) => ({
           table: 'overrides' as const,
           id: record.id,
           before: old.find(({ id }) => id === record.id),
@@ -220,17 +217,10 @@ export const QUOTA_OPERATIONS = [
         })),
         ...gone.map((each) => ({ table: 'overrides' as const, id: each.id, before: each, record: undefined })),
       ] as const
-      const planned: Change = {
-        changes: changes.map(({ table, id, before: was, record }) => proposed(table, id, was, record)),
-        commit: async (by = call.by) => {
-          await quotas.changeAll(
-            changes.map((each) => ({ ...changeOf(each), ...seenBy(call, each) })),
-            by,
-          )
-          return { body: quotaJson(call, await tierOf(call, key), overrides, nowMs) }
-        },
-      }
-      const puts = overrides.map((after) => ({ before: old.find(({ id }) => id === after.id), after }))
+      const planned = changing(call, changes, async () => ({
+        body: quotaJson(call, await tierOf(call, key), own, nowMs),
+      }))
+      const puts = own.map((after) => ({ before: old.find(({ id }) => id === after.id), after }))
       return statingInForce(call, planned, requireConsent(puts, body))
     },
   }),
@@ -248,25 +238,17 @@ export const QUOTA_OPERATIONS = [
     errors: ['RECORD_UNKNOWN', 'VERSION_STALE'],
     plan: async (call) => {
       const key = await findOwn(call)
-      if (call.version !== undefined && call.version !== key.version) {
-        throw new SluiceError('VERSION_STALE', 'if-match', `got version ${call.version}, and it is ${key.version}`)
-      }
+      requireVersion(call, key.version)
       const overrides = await overridesOf(call, key.id)
       const after = key.customerId === undefined ? undefined : { ...key, tier: undefined }
       const changes = [
         ...overrides.map((each) => ({ table: 'overrides' as const, id: each.id, before: each, record: undefined })),
         { table: 'api_keys' as const, id: key.id, before: key, record: after },
       ]
-      return statingInForce(call, {
-        changes: changes.map(({ table, id, before, record }) => proposed(table, id, before, record)),
-        commit: async (by = call.by) => {
-          await call.parts.get(RECORDS).changeAll(
-            changes.map((each) => ({ ...changeOf(each), ...seenBy(call, each) })),
-            by,
-          )
-          return {}
-        },
-      })
+      return statingInForce(
+        call,
+        changing(call, changes, async () => ({})),
+      )
     },
   }),
   operation({

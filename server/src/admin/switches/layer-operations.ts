@@ -10,10 +10,12 @@ import {
   UPDATED,
   VERSION,
 } from '../../records/forms.ts'
+import { switchId } from '../../records/tables.ts'
 import { type Change, operation } from '../api/operation.ts'
 import { RECORDS } from '../api/parts.ts'
-import { creation, removal, replacement } from '../api/records.ts'
+import type { RecordCall } from '../api/record-operations.ts'
 import { orNull, timeOrNull } from '../api/values.ts'
+import { SWITCHES } from './operations.ts'
 
 const MODE = { kind: 'choice', of: ['on', 'shadow', 'off'] } as const
 const LAYER = { kind: 'choice', of: LAYERS } as const
@@ -29,7 +31,7 @@ const LAYER_SWITCH = named(
   }),
 )
 
-const targetOf = (layer: Layer) => ({ table: 'switches', id: `${LAYER_DOMAIN}/${layer}` }) as const
+const idOf = (layer: Layer): string => switchId({ domain: LAYER_DOMAIN, id: layer })
 
 function layerJson(layer: Layer, record: RuleSwitch | undefined) {
   return {
@@ -53,7 +55,7 @@ export const LAYER_OPERATIONS = [
     answer: { status: 200, schema: object({ items: needed(list(LAYER_SWITCH)) }) },
     run: async (call) => {
       const quotas = call.parts.get(RECORDS)
-      const items = LAYERS.map(async (layer) => layerJson(layer, await quotas.get('switches', targetOf(layer).id)))
+      const items = LAYERS.map(async (layer) => layerJson(layer, await quotas.get('switches', idOf(layer))))
       return { body: { items: await Promise.all(items) } }
     },
   }),
@@ -71,17 +73,14 @@ export const LAYER_OPERATIONS = [
     errors: ['VERSION_STALE'],
     plan: async (call): Promise<Change> => {
       const { layer, mode, reason } = call.body
-      const target = targetOf(layer)
-      const before = await call.parts.get(RECORDS).get('switches', target.id)
       const record: RuleSwitch = {
         rule: { domain: LAYER_DOMAIN, id: layer },
         mode: mode === 'on' ? 'enforce' : mode,
         reason: reason ?? undefined,
-        version: before?.version ?? 0,
+        version: 0,
         updatedAtMs: call.nowMs,
       }
-      const change =
-        before === undefined ? await creation(call, target, record) : await replacement(call, target, () => record)
+      const change = await SWITCHES.upsert(call as unknown as RecordCall, record)
       return {
         ...change,
         commit: async () => {
@@ -91,18 +90,13 @@ export const LAYER_OPERATIONS = [
       }
     },
   }),
-  operation({
-    kind: 'change',
+  SWITCHES.remove({
     id: 'removeLayer',
-    method: 'DELETE',
     path: '/layers',
-    tag: 'rules',
-    role: 'operator',
     summary: 'remove the switch of a layer: the settings and the rules say again what happens',
     query: { layer: { schema: LAYER, required: true, doc: 'the layer' } },
     ifMatch: 'optional',
-    answer: { status: 204 },
-    errors: ['RECORD_UNKNOWN', 'VERSION_STALE'],
-    plan: (call) => removal(call, targetOf(call.query.layer)),
+    errors: ['VERSION_STALE'],
+    idOf: ({ layer }) => idOf(layer as Layer),
   }),
 ]

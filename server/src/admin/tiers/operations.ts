@@ -1,36 +1,24 @@
-import { SluiceError } from 'sluice/internal/core/errors'
-import type { StoredTier } from '../../quotas/model.ts'
-import {
-  ANY,
-  list,
-  named,
-  needed,
-  object,
-  optional,
-  pageOf,
-  REASON,
-  TIER_NAME,
-  text,
-  WORDS,
-  YES_OR_NO,
-} from '../../records/forms.ts'
-import { tiers } from '../../records/tables.ts'
-import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
+import { ANY, list, needed, object, TIER_NAME, text, WORDS, YES_OR_NO } from '../../records/forms.ts'
+import { tierId } from '../../records/tables.ts'
 import { operation } from '../api/operation.ts'
 import { RECORDS, RULES } from '../api/parts.ts'
-import { creation, listRecords, load, recordReply, removal, replacement } from '../api/records.ts'
+import { RecordOperations } from '../api/record-operations.ts'
 import { LIMIT, NODE } from '../rules/rule-tree.ts'
 import { tierLimits } from './tier-limits.ts'
 import { tiersInForce } from './tiers-in-force.ts'
 
-const PARAM = {
-  domain: { schema: text(256), doc: 'the domain of the rules' },
-  tier: { schema: TIER_NAME, doc: 'the name of the tier' },
-} as const
+const TIERS = new RecordOperations({
+  table: 'tiers',
+  tag: 'tiers',
+  path: '/tiers',
+  one: {
+    domain: { schema: text(256), doc: 'the domain of the rules' },
+    tier: { schema: TIER_NAME, doc: 'the name of the tier' },
+  },
+  idOf: ({ domain, tier }) => tierId({ domain, name: tier }),
+})
 
 const MOST_STORED = 500
-
-const idOf = ({ domain, tier }: { readonly domain: string; readonly tier: string }): string => `${domain}/${tier}`
 
 export const TIER_OPERATIONS = [
   operation({
@@ -64,79 +52,32 @@ export const TIER_OPERATIONS = [
       return { body: { tiers } }
     },
   }),
-  operation({
-    kind: 'look',
+  TIERS.list({
     id: 'listTiers',
-    method: 'GET',
-    path: '/tiers',
-    tag: 'tiers',
-    role: 'viewer',
     summary: 'tiers that stand in place of those in rule files',
     query: { domain: { schema: text(256), doc: 'those of a domain' } },
-    isPaged: true,
-    answer: { status: 200, schema: pageOf(tiers.answer) },
-    run: (call) => listRecords(call, 'tiers', { domain: call.query.domain }),
+    where: ({ query: { domain } }) => ({ domain }),
   }),
-  operation({
-    kind: 'look',
-    id: 'readTier',
-    method: 'GET',
-    path: '/tiers/{domain}/{tier}',
-    tag: 'tiers',
-    role: 'viewer',
-    summary: 'one tier',
-    params: PARAM,
-    answer: { status: 200, schema: tiers.answer, etag: true },
-    errors: ['RECORD_UNKNOWN'],
-    run: async (call) => recordReply(call, 'tiers', await load(call, 'tiers', idOf(call.params))),
-  }),
-  operation({
-    kind: 'change',
+  TIERS.read({ id: 'readTier', summary: 'one tier' }),
+  TIERS.put({
     id: 'putTier',
-    method: 'PUT',
-    path: '/tiers/{domain}/{tier}',
-    tag: 'tiers',
-    role: 'admin',
     summary: 'make or replace a tier; If-Match is needed once it is there',
-    params: PARAM,
-    body: named(
-      'TierFields',
-      object({
-        limits: needed(ANY, 'as below the name of a tier in a rule file: as a value, or as a text in YAML'),
-        reason: optional(REASON),
-      }),
-    ),
-    ifMatch: 'optional',
-    answer: { status: 200, schema: changedAnswer('TierChanged', tiers.answerFields), etag: true },
-    errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
-    plan: async (call) => {
-      const { domain, tier: name } = call.params
-      const limits = tierLimits(domain, name, call.body.limits)
-      const target = { table: 'tiers', id: idOf(call.params) } as const
-      const before = await call.parts.get(RECORDS).get('tiers', target.id)
-      const record: StoredTier = { domain, name, limits, version: before?.version ?? 0, updatedAtMs: call.nowMs }
-      if (before === undefined) return statingInForce(call, creation(call, target, record))
-      if (call.request.headers['if-match'] === undefined) {
-        throw new SluiceError('VERSION_REQUIRED', 'if-match', 'missing, and the tier is there')
-      }
-      return statingInForce(
-        call,
-        replacement(call, target, () => record),
-      )
-    },
-  }),
-  operation({
-    kind: 'change',
-    id: 'removeTier',
-    method: 'DELETE',
-    path: '/tiers/{domain}/{tier}',
-    tag: 'tiers',
     role: 'admin',
+    form: 'TierFields',
+    sent: { limits: needed(ANY, 'as below the name of a tier in a rule file: as a value, or as a text in YAML') },
+    answer: 'TierChanged',
+    errors: ['VERSION_STALE', 'VERSION_REQUIRED', 'RULE_INVALID'],
+    needsVersion: true,
+    record: ({ body, params: { domain, tier } }) => ({
+      domain,
+      name: tier,
+      limits: tierLimits(domain, tier, body.limits),
+    }),
+  }),
+  TIERS.remove({
+    id: 'removeTier',
     summary: 'remove a tier: the one in the rule file applies again',
-    params: PARAM,
-    ifMatch: 'required',
-    answer: { status: 200, schema: REMOVED },
-    errors: ['RECORD_UNKNOWN'],
-    plan: (call) => statingInForce(call, removal(call, { table: 'tiers', id: idOf(call.params) })),
+    role: 'admin',
+    statesRules: true,
   }),
 ]
