@@ -35,6 +35,18 @@ describe('layers', () => {
     expect(check({ 'src/core/a.ts': `import type { B } from '../engine/b.ts'`, 'src/engine/b.ts': '' })).toHaveLength(1)
   })
 
+  test('the table of a kind of record is of the layer of tables, wherever its folder is', () => {
+    const server = (files) => check(Object.fromEntries(Object.entries(files).map(([f, t]) => [`server/src/${f}`, t])))
+    const table = { 'admin/notes/table.ts': `import '../../records/field.ts'`, 'records/field.ts': '' }
+    expect(server({ ...table, 'quotas/a.ts': `import '../admin/notes/table.ts'` })).toEqual([])
+    expect(server({ 'admin/notes/table.ts': `import './operations.ts'`, 'admin/notes/operations.ts': '' })).toEqual([
+      expect.stringContaining('layer records may not import layer admin'),
+    ])
+    expect(server({ 'quotas/a.ts': `import '../admin/notes/operations.ts'`, 'admin/notes/operations.ts': '' })).toEqual(
+      [expect.stringContaining('layer quotas may not import layer admin')],
+    )
+  })
+
   test('the failure lists what the layer may import', () => {
     expect(check({ 'src/stores/a.ts': `import '../library/b.ts'`, 'src/library/b.ts': '' })).toEqual([
       'src/stores/a.ts:1 imports ../library/b.ts: layer stores may not import layer library (allowed: core, engine)',

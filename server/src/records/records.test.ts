@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
+import { blocks } from '../admin/blocks/table.ts'
+import { customers } from '../admin/customers/table.ts'
+import { grants } from '../admin/grants/table.ts'
+import { api_keys } from '../admin/keys/table.ts'
+import { overrides } from '../admin/overrides/table.ts'
+import { switches } from '../admin/switches/table.ts'
+import { tiers } from '../admin/tiers/table.ts'
 import { columnOf } from './field.ts'
 import { requireSpan } from './shared-fields.ts'
-import { api_keys, blocks, customers, grants, overrides, QUOTA_TABLES, switches, tableOf, tiers } from './tables.ts'
+import { QUOTA_TABLES, tableOf } from './tables.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const making = { id: 'acme', nowMs: NOW }

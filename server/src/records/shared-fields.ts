@@ -1,6 +1,6 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { type Field, type FieldOptions, optional, text } from './field.ts'
-import { REASON, TICKET, TIER_NAME, TIME, WHOLE, WORDS } from './forms.ts'
+import { orNull, REASON, TICKET, TIER_NAME, TIME, WHOLE, WORDS } from './forms.ts'
 
 // Fields that several kinds of records have.
 
@@ -115,3 +115,15 @@ export const blockedSubject = (): Field<BlockedSubject> => {
 /** customerOfSubject is the customer that an entry of the audit log is about. */
 export const customerOfSubject = ({ subject: who }: { readonly subject: BlockedSubject }): string | undefined =>
   who.kind === 'customer' ? who.customerId : undefined
+
+/** A problem is worked out for each answer, from the rules in force. */
+export const PROBLEM = { problem: orNull(WORDS, 'why it has no effect; null: nothing is wrong with it') } as const
+
+/** What lists of records about a customer or a key are narrowed by. */
+export const OF_SUBJECT = {
+  customerId: 'customer_id',
+  keyId: 'api_key_id',
+  /** Of a customer, and of the keys of that customer. */
+  ownerId: (id: string) =>
+    `(customer_id = ${id} OR api_key_id IN (SELECT id FROM sluice.api_keys WHERE customer_id = ${id}))`,
+} as const

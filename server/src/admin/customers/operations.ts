@@ -1,6 +1,5 @@
 import type { Schema } from 'sluice/internal/core/schema/schema'
 import { ID, named, needed, object, optional, TIER_NAME, text } from '../../records/forms.ts'
-import { customers } from '../../records/tables.ts'
 import { operation } from '../api/operation.ts'
 import { CUSTOMER_PARAM } from '../api/params.ts'
 import { RecordOperations } from '../api/record-operations.ts'
@@ -8,6 +7,7 @@ import { load, loadCustomer, recordReply } from '../api/records.ts'
 import { COUNTERS } from '../counters/counters.ts'
 import { LIMIT_STATES, limitsJson } from '../limits/limit-states.ts'
 import { INCLUDE, INCLUDED, partsIn, readParts } from './customer-parts.ts'
+import { customers } from './table.ts'
 
 const CUSTOMERS = new RecordOperations({
   table: 'customers',

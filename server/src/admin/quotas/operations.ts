@@ -18,7 +18,6 @@ import {
   WORDS,
 } from '../../records/forms.ts'
 import type { Given } from '../../records/record-table.ts'
-import { api_keys, overrides } from '../../records/tables.ts'
 import { changedAnswer, REMOVED, statingInForce } from '../api/in-force.ts'
 import { type Call, type Change, operation, type Reply } from '../api/operation.ts'
 import { RECORDS } from '../api/parts.ts'
@@ -26,8 +25,10 @@ import { proposed, requireVersion } from '../api/records.ts'
 import { invalid, orNull, timeText } from '../api/values.ts'
 import { COUNTERS } from '../counters/counters.ts'
 import { findKey, keyFields, keyInUse } from '../keys/find-key.ts'
+import { api_keys } from '../keys/table.ts'
 import { usageJson } from '../limits/limit-states.ts'
 import { CONSENT_FIELDS, requireConsent, requireScope } from '../overrides/override-scope.ts'
+import { overrides } from '../overrides/table.ts'
 
 const PARAM = { api_key: { schema: NAMED_API_KEY, doc: 'the API key itself' } } as const
 /** More limits of one key's own than any API has endpoints that need one. */

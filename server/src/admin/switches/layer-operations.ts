@@ -10,12 +10,12 @@ import {
   UPDATED,
   VERSION,
 } from '../../records/forms.ts'
-import { switchId } from '../../records/tables.ts'
 import { type Change, operation } from '../api/operation.ts'
 import { RECORDS } from '../api/parts.ts'
 import type { RecordCall } from '../api/record-operations.ts'
 import { orNull, timeOrNull } from '../api/values.ts'
 import { SWITCHES } from './operations.ts'
+import { switchId } from './table.ts'
 
 const MODE = { kind: 'choice', of: ['on', 'shadow', 'off'] } as const
 const LAYER = { kind: 'choice', of: LAYERS } as const

@@ -1,9 +1,9 @@
 import { rulesOf } from '../../observe/metrics/rules-of.ts'
 import { orNull as nullable, RULE_NAME, text } from '../../records/forms.ts'
-import { type RuleName, switchId } from '../../records/tables.ts'
 import { RULES } from '../api/parts.ts'
 import { type RecordCall, RecordOperations } from '../api/record-operations.ts'
 import { invalid, unknownRecord } from '../api/values.ts'
+import { type RuleName, switchId } from './table.ts'
 
 /** Throws for a rule that is not in force: a typo would be a switch that does nothing, at the worst moment. */
 function requireRule({ parts }: RecordCall, { domain, id }: RuleName): void {

@@ -1,9 +1,9 @@
 import { ANY, list, needed, object, TIER_NAME, text, WORDS, YES_OR_NO } from '../../records/forms.ts'
-import { tierId } from '../../records/tables.ts'
 import { operation } from '../api/operation.ts'
 import { RECORDS, RULES } from '../api/parts.ts'
 import { RecordOperations } from '../api/record-operations.ts'
 import { LIMIT, NODE } from '../rules/rule-tree.ts'
+import { tierId } from './table.ts'
 import { tierLimits } from './tier-limits.ts'
 import { tiersInForce } from './tiers-in-force.ts'
 

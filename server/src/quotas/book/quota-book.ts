@@ -9,7 +9,7 @@ import type {
   Quotas,
   SwitchLookup,
 } from 'sluice/internal/engine/quotas'
-import { tierId } from '../../records/tables.ts'
+import { tierId } from '../../admin/tiers/table.ts'
 import type { ApiKey, Customer, Grant, Override, QuotaChange, QuotaRecords, QuotaTable, StoredTier } from '../model.ts'
 import { BlockList } from './block-list.ts'
 import { CALLER_ENTRIES, type CallerEntries, type CallerKind, kindsOf } from './caller-entries.ts'

@@ -2,7 +2,7 @@ import { compileTier } from 'sluice/internal/core/rules/compile-tier'
 import type { TierLookup } from 'sluice/internal/core/rules/match'
 import { RulesError } from 'sluice/internal/core/rules/problems'
 import type { Domain, RuleNode } from 'sluice/internal/core/rules/rule-set'
-import { tierId } from '../../records/tables.ts'
+import { tierId } from '../../admin/tiers/table.ts'
 import type { StoredTier } from '../model.ts'
 import type { PassOver } from './passed-over.ts'
 

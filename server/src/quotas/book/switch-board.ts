@@ -2,7 +2,7 @@ import { holdsPermits } from 'sluice/internal/core/limit'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { LayerMode } from 'sluice/internal/engine/load-shedder'
 import type { LayerLookup, SwitchLookup } from 'sluice/internal/engine/quotas'
-import { ALL_RULES } from '../../records/tables.ts'
+import { ALL_RULES } from '../../admin/switches/table.ts'
 import { LAYER_DOMAIN, type RuleSwitch } from '../model.ts'
 
 const LAYER_PREFIX = `${LAYER_DOMAIN}/`
