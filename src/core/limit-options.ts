@@ -251,7 +251,7 @@ export const LIMIT_OPTIONS = {
   timeout_ms: {
     option: 'timeoutMs',
     schema: { kind: 'integer', min: 1, max: 60_000 },
-    doc: "The longest that a store may take. Default: the timeout of the store, 5 (the service's --redis-timeout)",
+    doc: "The longest that a store may take. Default: the timeout of the store, which adapts (the service's --redis-timeout)",
   },
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },

@@ -30,6 +30,31 @@ describe('circuit breaker', () => {
     expect(breaker.state).toBe('open')
   })
 
+  it('opens when failures in a row lie far enough apart, where they must', () => {
+    const breaker = new CircuitBreaker()
+    const states = [0, 1, 2, 99, 100].map((nowMs) => {
+      breaker.failed(nowMs, 100)
+      return breaker.state
+    })
+    expect(states).toEqual(['closed', 'closed', 'closed', 'closed', 'open'])
+  })
+
+  it('does not open at two failures that lie far apart, nor measures from one before a success', () => {
+    const breaker = new CircuitBreaker()
+    breaker.failed(0, 100)
+    breaker.failed(500, 100)
+    expect(breaker.state).toBe('closed')
+    breaker.succeeded()
+    for (const nowMs of [600, 601, 602]) breaker.failed(nowMs, 100)
+    expect(breaker.state).toBe('closed')
+  })
+
+  it('opens where failures go on and the clock goes back', () => {
+    const breaker = new CircuitBreaker()
+    for (const nowMs of [1_000, 1_001, 0]) breaker.failed(nowMs, 100)
+    expect(breaker.state).toBe('open')
+  })
+
   it('lets nothing through for a second, then one probe at a time', () => {
     const { breaker, fail } = bench()
     fail(3, 1_000)

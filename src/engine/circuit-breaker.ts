@@ -19,6 +19,7 @@ export class CircuitBreaker {
   readonly #onChange: (state: BreakerState) => void
   #state: BreakerState = 'closed'
   #failures = 0
+  #failsSinceMs = 0
   #openedAtMs = 0
   #probing = false
 
@@ -55,12 +56,19 @@ export class CircuitBreaker {
     this.#probing = false
   }
 
-  failed(nowMs: number): void {
+  /** `overMs`: how far the first of the failures in a row must lie back. What stands still for a moment has not failed. */
+  failed(nowMs: number, overMs = 0): void {
     this.#probing = false
-    this.#failures++
-    if (this.#state !== 'half_open' && this.#failures < this.#failuresToOpen) return
+    if (this.#failures++ === 0) this.#failsSinceMs = nowMs
+    if (this.#state !== 'half_open' && !this.#isFailing(nowMs, overMs)) return
     this.#openedAtMs = nowMs
     this.#change('open')
+  }
+
+  /** A clock that went back says that time has passed. */
+  #isFailing(nowMs: number, overMs: number): boolean {
+    const forMs = nowMs - this.#failsSinceMs
+    return this.#failures >= this.#failuresToOpen && (forMs >= overMs || forMs < 0)
   }
 
   #change(state: BreakerState): void {

@@ -14,7 +14,7 @@ export interface SharedLimit {
   readonly onStoreFailure?: 'open' | 'closed' | 'local'
   /** local: the share of the budget that this process alone may admit. Default: 1. */
   readonly localShare?: number
-  /** How long Redis may take. Default: that of `redisTimeoutMs`, 5. */
+  /** How long Redis may take. Default: that of `redisTimeoutMs`. */
   readonly timeoutMs?: number
 }
 

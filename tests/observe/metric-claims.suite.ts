@@ -88,6 +88,11 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ],
   ['ratelimit_failopen_total', 'no other does', 'sum(ratelimit_failopen_total{rule!="open"}) == 0'],
   ['ratelimit_fallback_total', 'every mode answered', 'count(sum by (mode) (ratelimit_fallback_total) > 0) == 3'],
+  [
+    'ratelimit_redis_deadline_seconds',
+    'it is what the setting says',
+    onBothNodes('ratelimit_redis_deadline_seconds == 0.25'),
+  ],
   ['ratelimit_circuit_state', 'it was open', onBothNodes('max_over_time(ratelimit_circuit_state[5m]) == 2')],
   [
     'ratelimit_circuit_state',

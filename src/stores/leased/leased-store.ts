@@ -37,8 +37,8 @@ export interface LeasedStoreOptions {
   readonly minHits?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */
   readonly leaseMs?: number
-  /** How long the parent may take where a rule does not say. Default: 5. */
-  readonly timeoutMs?: number
+  /** Returns how long the parent may take where a rule does not say. Default: 5 ms. */
+  readonly timeoutMs?: () => number
   /** For tests. */
   readonly clock?: Clock
   /** For tests: the name of this node among all that share the parent. Default: random. */
@@ -97,12 +97,13 @@ export class LeasedStore implements LendingStore {
     this.#parent = parent
     this.#lender = lenderOf(parent)
     this.#clock = clock
+    const timeoutMs = options.timeoutMs ?? (() => DEFAULT_TIMEOUT_MS)
     const owner: SliceOwner = {
       lender: this.#lender,
       clock,
       maxKeys,
       leaseMs,
-      timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      timeoutMs,
       minHits: options.minHits ?? DEFAULT_MIN_HITS,
       node: options.node ?? randomBytes(6).toString('base64url'),
     }

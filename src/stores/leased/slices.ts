@@ -17,8 +17,8 @@ export interface SliceOwner {
   readonly clock: Clock
   readonly node: string
   readonly leaseMs: number
-  /** How long the lender may take where a rule does not say. */
-  readonly timeoutMs: number
+  /** Returns how long the lender may take where a rule does not say. */
+  readonly timeoutMs: () => number
   readonly maxKeys: number
   /** How many hits in the time that a slice is meant to last make a caller worth one. */
   readonly minHits: number
@@ -97,7 +97,7 @@ export class Slices {
   }
 
   get timeoutMs(): number {
-    return this.#owner.timeoutMs
+    return this.#owner.timeoutMs()
   }
 
   get size(): number {

@@ -10,6 +10,5 @@ export interface OpenRedis {
 /** Opens counters in Redis. It is loaded when the first store asks for it. */
 export function openRedis(options: RedisStoreOptions): OpenRedis {
   const redis = new RedisStore(options)
-  const { timeoutMs } = options
-  return { store: new LeasedStore(redis, { ...(timeoutMs !== undefined && { timeoutMs }) }), redis }
+  return { store: new LeasedStore(redis, { timeoutMs: () => redis.timeoutMs }), redis }
 }

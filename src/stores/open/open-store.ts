@@ -85,13 +85,14 @@ export function openShared(options: OpenStoreOptions & { readonly redis: string 
 }
 
 function redisOptions(options: OpenStoreOptions, url: string | RedisClient, events: StoreEvents): RedisStoreOptions {
-  const { timeoutMs, keyPrefix, keys, secret = '', tls, sentinelCredentials, keepAlive = true } = options
+  const { timeoutMs, mostTimeoutMs, keyPrefix, keys, secret = '', tls, sentinelCredentials, keepAlive = true } = options
   return {
     url,
     sentinelCredentials,
     keepAlive,
     events,
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(mostTimeoutMs !== undefined && { mostTimeoutMs }),
     ...(keyPrefix !== undefined && { keyPrefix }),
     ...(keys === 'compact' && { compactKeys: sharedHash(secret) }),
     ...(tls !== undefined && { tls }),

@@ -24,8 +24,10 @@ export interface OpenStoreOptions {
   readonly keyPrefix?: string | undefined
   /** How counters are named in Redis. Default: readable. */
   readonly keys?: KeyForm | undefined
-  /** How long Redis may take where a rule does not say. */
+  /** How long Redis may take where a rule does not say. Default: learned from its answers. */
   readonly timeoutMs?: number | undefined
+  /** The longest that is learned. Default: 100. */
+  readonly mostTimeoutMs?: number
   readonly tls?: Certificates
   readonly sentinelCredentials?: Credentials | undefined
   /** Connections keep the process alive. Default: true. */

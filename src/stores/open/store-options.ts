@@ -13,7 +13,7 @@ export interface StoreOptions {
    * Keys the hashes of secret values and partitions; the same on every node. Default: SLUICE_SECRET of the environment.
    */
   readonly secret?: string | undefined
-  /** How long Redis may take where a limit or a rule does not say, from 1 to 60,000. Default: 5. */
+  /** How long Redis may take where a limit or a rule does not say, from 1 to 60,000. Default: 5 to 100, by how fast its answers were. */
   readonly redisTimeoutMs?: number | undefined
   /** What keys in Redis begin with: apps with other prefixes share nothing. Default: nothing. */
   readonly keyPrefix?: string | undefined

@@ -18,6 +18,7 @@ import {
 import type { StoreFault } from '../../engine/store-fault.ts'
 import { NoticeBoard } from '../lending/notice-board.ts'
 import { type CounterRenewals, RenewalResults, renewalsByCounter } from '../renewing/counter-renewals.ts'
+import { AdaptiveDeadlines, DEADLINE_RANGE } from './batch/adaptive-deadline.ts'
 import { Batcher, type BatcherEvents, type BatcherOptions } from './batch/batcher.ts'
 import { ClusterConnection } from './cluster/cluster-connection.ts'
 import { type Certificates, type Credentials, parseRedisUrl, type RedisAddress } from './connection/address.ts'
@@ -48,8 +49,10 @@ export interface RedisStoreOptions extends Omit<BatcherOptions, 'keys'> {
   readonly keyPrefix?: string
   /** Names counters by this hash of their keys, which is the same on every node. Default: by their keys. */
   readonly compactKeys?: KeyedHash | undefined
-  /** How long a decision may take where its rule does not say. Default: 5. */
+  /** How long a decision may take where its rule does not say. Default: learned, see AdaptiveDeadline. */
   readonly timeoutMs?: number
+  /** The longest that is learned. Default: 100. */
+  readonly mostTimeoutMs?: number
   /** For rediss://: a custom authority, and a client certificate for a server that requires one. */
   readonly tls?: Certificates
   /** For redis+sentinel://, where the sentinels ask for a password. */
@@ -59,7 +62,6 @@ export interface RedisStoreOptions extends Omit<BatcherOptions, 'keys'> {
   readonly events?: Partial<ConnectionEvents & BatcherEvents>
 }
 
-const DEFAULT_TIMEOUT_MS = 5
 /** Giving back what another part refused, and forgetting a counter, may take longer than deciding: no request waits. */
 const BACKGROUND_TIMEOUT_MS = 1_000
 
@@ -74,7 +76,9 @@ export class RedisStore implements LendingStore {
   readonly #lending: Batcher<SliceRequest, SliceReply>
   readonly #notices: NoticeSource
   readonly #release = loadScript('release')
-  readonly #timeoutMs: number
+  readonly #timeoutMs: number | undefined
+  readonly #learners: AdaptiveDeadlines
+  readonly #now: () => number
   readonly #channel: string
   readonly #keys: StoredKeys
   readonly #texts: LimitTexts
@@ -100,10 +104,17 @@ export class RedisStore implements LendingStore {
       ...given,
       connected: (shard: string) => {
         functions.connected(shard)
+        if (options.timeoutMs === undefined) this.#learners.of(shard)
+        else given.deadlineChanged?.(shard, options.timeoutMs)
         given.connected(shard)
       },
     }
-    this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    this.#timeoutMs = options.timeoutMs
+    this.#now = options.now ?? (() => performance.now())
+    const { mostTimeoutMs: mostMs = DEADLINE_RANGE.mostMs } = options
+    this.#learners = new AdaptiveDeadlines({ ...DEADLINE_RANGE, mostMs }, (shard, timeoutMs) =>
+      given.deadlineChanged?.(shard, timeoutMs),
+    )
     const { connection, notices } = connect(options, events)
     const { keyPrefix = '' } = options
     this.#channel = noticeChannel(keyPrefix)
@@ -120,8 +131,15 @@ export class RedisStore implements LendingStore {
     const breakers = new Map()
     this.#connection = connection
     this.#notices = notices
-    this.#batcher = new Batcher(this.#connection, decideFormat, events, { ...options, keys, breakers, functions })
-    this.#lending = new Batcher(this.#connection, exchangeFormat, events, { ...options, keys, breakers, functions })
+    const learners = options.timeoutMs === undefined ? this.#learners : undefined
+    const shared = { ...options, keys, breakers, functions, learners }
+    this.#batcher = new Batcher(this.#connection, decideFormat, events, shared)
+    this.#lending = new Batcher(this.#connection, exchangeFormat, events, shared)
+  }
+
+  /** How long what may ask any server waits for it, where no rule says it. */
+  get timeoutMs(): number {
+    return this.#timeoutMs ?? this.#learners.longestMs(this.#now())
   }
 
   decide(charges: readonly Charge[]): Promise<readonly Verdict[]> {
@@ -157,7 +175,7 @@ export class RedisStore implements LendingStore {
       const lane = this.#laneOf(key)
       byLane.set(lane, [...(byLane.get(lane) ?? []), this.#keys.of(storedKey(key, limit))])
     }
-    await Promise.all([...byLane.values()].map((keys) => this.#releaseKeys(keys, id, this.#timeoutMs)))
+    await Promise.all([...byLane.values()].map((keys) => this.#releaseKeys(keys, id, this.timeoutMs)))
   }
 
   /** Sends all calls together, so that a later release is done after them. Fails as a whole (`missed`). */
@@ -246,8 +264,24 @@ export class RedisStore implements LendingStore {
     )
   }
 
-  #submit(group: Group, timeoutMs = timeoutOf(group.charges, this.#timeoutMs)): Promise<readonly Verdict[]> {
+  #submit(group: Group, timeoutMs = this.#timeoutOf(group)): Promise<readonly Verdict[]> {
     return this.#batcher.submit(this.#laneOf(group.charges[0].key), group, timeoutMs)
+  }
+
+  /** Returns the shortest of what the charges' rules allow. */
+  #timeoutOf({ charges }: Group): number {
+    let isSaid = true
+    let timeoutMs = Number.POSITIVE_INFINITY
+    for (const { policy } of charges) {
+      if (policy?.timeoutMs === undefined) isSaid = false
+      else timeoutMs = Math.min(timeoutMs, policy.timeoutMs)
+    }
+    if (isSaid) return timeoutMs
+    return Math.min(timeoutMs, this.#timeoutMs ?? this.#learnedMs(charges[0].key))
+  }
+
+  #learnedMs(key: string): number {
+    return this.#learners.of(this.#connection.shardOf(key)).timeoutMs(this.#now())
   }
 
   #laneOf(key: string): string {
@@ -373,13 +407,6 @@ function locateIn(address: RedisAddress): Locate {
 
 function storedKeys(hash: KeyedHash | undefined, keyPrefix: string, connection: RedisConnection): StoredKeys {
   return hash === undefined ? readableKeys(keyPrefix) : new CompactKeys(hash, keyPrefix, !connection.spansPartitions)
-}
-
-/** Returns the shortest of what the charges' rules allow. */
-function timeoutOf(charges: readonly Charge[], fallbackMs: number): number {
-  let timeoutMs = Number.POSITIVE_INFINITY
-  for (const { policy } of charges) timeoutMs = Math.min(timeoutMs, policy?.timeoutMs ?? fallbackMs)
-  return timeoutMs
 }
 
 function verdictsOf(answer: PromiseSettledResult<readonly Verdict[]>): readonly Verdict[] {

@@ -43,6 +43,7 @@ export function openServiceStore(
   return openStore({
     redis,
     timeoutMs,
+    mostTimeoutMs: MOST_TIMEOUT_MS,
     keyPrefix,
     keys,
     secret,
@@ -95,6 +96,10 @@ export function openServiceStore(
         stats.callEnded(durationMs, decisions, fault)
         metrics?.callEnded(shard, durationMs, decisions, fault)
       },
+      deadlineChanged: (shard, ms) => {
+        metrics?.deadlineChanged(shard, ms)
+        log.debug('store.deadline', `decisions wait for ${shard} for ${ms.toFixed(1)} ms`, { shard, ms })
+      },
       fellBack: (mode, reason, shard) => {
         stats.fellBack(mode, reason)
         metrics?.fellBack(mode, reason)
@@ -110,6 +115,11 @@ export function openServiceStore(
   })
 }
 
+/**
+ * Envoy gives up after 20 ms where nobody says more, and then admits everything: an answer of the failure policy must come before
+ * that. So the deadline adapts less here than in apps.
+ */
+const MOST_TIMEOUT_MS = 15
 const FALLBACK_LOG_MS = 10_000
 /** How many reasons of one outage are logged at most. */
 const MAX_REASONS = 4

@@ -51,7 +51,7 @@ export interface Config {
   readonly stopsWhenOverLimit: boolean
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
-  readonly redisTimeoutMs: number
+  readonly redisTimeoutMs: number | undefined
   /** What keys in Redis begin with. */
   readonly keyPrefix: string | undefined
   readonly keys: KeyForm

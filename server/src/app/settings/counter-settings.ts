@@ -16,8 +16,9 @@ export interface RedisTls {
 }
 
 /** Checks the deadline like a rule's: without time, no decision would ever reach Redis. */
-export function redisTimeoutOf(from: SettingSources): number {
+export function redisTimeoutOf(from: SettingSources): number | undefined {
   const timeoutMs = from.value('redis-timeout')
+  if (timeoutMs === undefined) return undefined
   const { min, max } = LIMIT_OPTIONS.timeout_ms.schema
   if (timeoutMs >= min && timeoutMs <= max) return timeoutMs
   const { where = '--redis-timeout', values = [] } = from.given('redis-timeout') ?? {}

@@ -133,7 +133,7 @@ export const ENVOY_SETTINGS: readonly EnvoySetting[] = [
   { name: 'REDIS_CLUSTER_PIPELINE_PARALLELISM', status: 'absent', meaning: 'how many nodes in parallel', note: SETTLED },
   { name: 'REDIS_POOL_ON_EMPTY_BEHAVIOR', status: 'absent', meaning: 'when connections run out', note: SETTLED },
   { name: 'REDIS_TIMEOUT', status: 'absent', meaning: 'how long connecting and commands may take, 10s',
-    note: 'a decision waits for 5 ms, --redis-timeout; connecting for one second, in the background' },
+    note: 'a decision waits for 5 to 15 ms, --redis-timeout; connecting for one second, in the background' },
   { name: 'REDIS_SENTINEL_AUTH', status: 'same', meaning: 'password, or user:password, of the sentinels' },
   { name: 'REDIS_HEALTH_CHECK_ACTIVE_CONNECTION', status: 'same', meaning: 'not healthy without a connection to Redis', sets: 'health-needs-redis' },
   { name: 'REDIS_STARTUP_INITIAL_INTERVAL', status: 'absent', meaning: 'first pause between attempts to connect at the start',

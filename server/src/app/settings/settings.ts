@@ -96,7 +96,7 @@ const TABLE = {
   Counters: {
     redis: { kind: 'text', env: 'REDIS_URL', value: 'URL', unset: 'counters in memory',
       text: 'share counters through Redis: redis://, rediss://, redis+sentinel://, redis+cluster://, unix://' },
-    'redis-timeout': { kind: 'duration', default: '5ms',
+    'redis-timeout': { kind: 'duration', unset: 'adapts, 5ms to 15ms',
       text: "how long a decision waits for Redis before the rule's failure policy applies; a rule's timeout_ms takes precedence" },
     'key-prefix': { kind: 'text',
       text: 'prefix of all keys in Redis; services with different prefixes share nothing' },

@@ -38,6 +38,10 @@ export const FAMILIES: readonly Family[] = [
   histogram('ratelimit_redis_batch_decisions', 'Decisions per call to Redis.', BATCHES),
   counter('ratelimit_failopen_total', 'Decisions that a rule admitted without counting.'),
   counter('ratelimit_fallback_total', 'Verdicts reached without the store, by the policy of the rule and the reason.'),
+  max(
+    'ratelimit_redis_deadline_seconds',
+    'How long decisions wait for a server where nothing says it: the longest of all workers.',
+  ),
   max('ratelimit_circuit_state', 'Circuit breaker of a server: 0 closed, 1 half open, 2 open or not connected.'),
   counter('ratelimit_renewals_total', 'Renewals of permits of concurrency rules, by result.'),
   counter('ratelimit_shed_total', 'Requests that a layer shed, or would have shed in shadow mode.'),

@@ -15,6 +15,8 @@ interface Shard {
   readonly row: number
   readonly errors: Float64Array
   state: number
+  /** How long decisions wait for it, as far as that is learned; 0: it is not. */
+  deadlineMs: number
   /** There is no connection to it: nothing is sent, and so its breaker has nothing to go by. */
   isAway: boolean
 }
@@ -46,15 +48,20 @@ export class StoreMetrics {
     this.#shard(shard).state = STATES[state]
   }
 
+  deadlineChanged(shard: string, timeoutMs: number): void {
+    this.#shard(shard).deadlineMs = timeoutMs
+  }
+
   fellBack(mode: (typeof MODES)[number], reason: FaultReason): void {
     this.#fallbacks[MODES.indexOf(mode) * REASONS.length + REASONS.indexOf(reason)]++
   }
 
   report(into: ReportBuilder): void {
-    for (const [shard, { row, errors, state, isAway }] of this.#shards) {
+    for (const [shard, { row, errors, state, deadlineMs, isAway }] of this.#shards) {
       const labels = labelsOf({ shard })
       into.addRow('ratelimit_redis_duration_seconds', labels, this.#durations.table, row)
       into.add('ratelimit_circuit_state', labels, isAway ? STATES.open : state)
+      if (deadlineMs > 0) into.add('ratelimit_redis_deadline_seconds', labels, deadlineMs / 1000)
       REASONS.forEach((reason, i) => {
         // These are found before anything is sent: see ratelimit_fallback_total.
         if (reason === 'breaker_open' || reason === 'overloaded') return
@@ -74,7 +81,7 @@ export class StoreMetrics {
     if (known !== undefined) return known
     if (this.#shards.size >= MAX_SHARDS && name !== OTHER) return this.#shard(OTHER)
     const errors = new Float64Array(REASONS.length)
-    const shard = { row: this.#shards.size, errors, state: STATES.closed, isAway: false }
+    const shard = { row: this.#shards.size, errors, state: STATES.closed, deadlineMs: 0, isAway: false }
     this.#durations.reserve(shard.row + 1)
     this.#shards.set(name, shard)
     return shard

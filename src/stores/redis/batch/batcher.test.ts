@@ -6,6 +6,7 @@ import { StoreFault } from '../../../engine/store-fault.ts'
 import { FakeConnection, groupSizes, replyTo } from '../connection/fake-connection.suite.ts'
 import { decideFormat, type Group } from '../formats/wire-format.ts'
 import { RedisStore } from '../redis-store.ts'
+import { AdaptiveDeadlines, DEADLINE_RANGE } from './adaptive-deadline.ts'
 import { Batcher } from './batcher.ts'
 
 const TEN = compileLimit({ limit: 10, window: '1m' })
@@ -17,7 +18,7 @@ const groupOf = (key: string, charges = 1): Group => ({
 })
 
 /** A Batcher before a fake connection; `ask` tells how a group ended, in a word. */
-function bench(shardOf?: (key: string) => string) {
+function bench(shardOf?: (key: string) => string, learners?: AdaptiveDeadlines) {
   const connection = new FakeConnection(shardOf)
   const received: string[] = []
   let busyMs = 0
@@ -29,7 +30,7 @@ function bench(shardOf?: (key: string) => string) {
       callEnded: (shard, _durationMs, decisions, fault) =>
         received.push(`${shard} ${decisions} ${fault?.reason ?? 'ok'}`),
     },
-    { now: () => performance.now() + busyMs },
+    { now: () => performance.now() + busyMs, learners },
   )
   const ask = (key = 'k', timeoutMs = 5, charges = 1, lane = ''): Promise<string> =>
     batcher.submit(lane, groupOf(key, charges), timeoutMs).then(
@@ -365,11 +366,56 @@ describe('deadlines', () => {
   })
 })
 
+describe('what is learned about the time of a server', () => {
+  /** A bench that has learned from a thousand calls, each of which took `ms`; `waits` is how long it waits now. */
+  async function learned(ms: number) {
+    const learners = new AdaptiveDeadlines(DEADLINE_RANGE, () => {})
+    const all = bench(undefined, learners)
+    const call = async (afterMs: number, timeoutMs = 100): Promise<string> => {
+      const decided = all.ask('k', timeoutMs)
+      await vi.advanceTimersByTimeAsync(afterMs)
+      all.answer(all.connection.sent.length - 1)
+      return await decided
+    }
+    for (let i = 0; i < 1_000; i++) await call(ms)
+    const waits = async (): Promise<number> => {
+      await vi.advanceTimersByTimeAsync(20)
+      return Math.round(learners.of('redis').timeoutMs(performance.now()))
+    }
+    return { ...all, call, waits }
+  }
+
+  it('is the time of its answers', async () => {
+    expect(await (await learned(4)).waits()).toBe(12)
+  })
+
+  it('includes answers that came too late', async () => {
+    const { call, waits } = await learned(0)
+    expect(await waits()).toBe(5)
+    for (let i = 0; i < 2; i++) expect(await call(16, 5)).toBe('timeout')
+    await call(0)
+    expect(await waits()).toBe(48)
+  })
+
+  it('is not the time in which the process itself stood still', async () => {
+    const { ask, answer, beBusy, connection, waits } = await learned(0)
+    for (let i = 0; i < 5; i++) {
+      const decided = ask('k', 5)
+      await turn()
+      beBusy(30)
+      await vi.advanceTimersByTimeAsync(5)
+      answer(connection.sent.length - 1)
+      expect(await decided).toBe('remaining 0')
+    }
+    expect(await waits()).toBe(5)
+  })
+})
+
 describe('the breaker', () => {
   const fail = async ({ ask }: ReturnType<typeof bench>, times: number, key = 'k'): Promise<void> => {
     for (let i = 0; i < times; i++) {
       const decided = ask(key)
-      await vi.advanceTimersByTimeAsync(6)
+      await vi.advanceTimersByTimeAsync(60)
       expect(await decided).toBe('timeout')
     }
   }
@@ -382,6 +428,19 @@ describe('the breaker', () => {
     await turn()
     expect(await decided).toBe('breaker_open')
     expect(all.connection.sent).toHaveLength(3)
+  })
+
+  it('stays closed when a server is silent for a moment, and opens when that goes on', async () => {
+    const all = bench()
+    const ask = async (): Promise<void> => {
+      const decided = all.ask()
+      await vi.advanceTimersByTimeAsync(6)
+      expect(await decided).toBe('timeout')
+    }
+    for (let i = 0; i < 17; i++) await ask()
+    expect(all.batcher.breakerOf('redis').state).toBe('closed')
+    await ask()
+    expect(all.batcher.breakerOf('redis').state).toBe('open')
   })
 
   it('opens for a server that answers always, but always too late', async () => {
@@ -449,7 +508,7 @@ describe('the breaker', () => {
       const decided = all.ask()
       await turn()
       all.beBusy(20)
-      await vi.advanceTimersByTimeAsync(12)
+      await vi.advanceTimersByTimeAsync(60)
       expect(await decided).toBe('timeout')
     }
     expect(all.batcher.breakerOf('redis').state).toBe('open')

@@ -6,6 +6,7 @@ import { LimitTexts } from '../formats/limit-texts.ts'
 import type { StoredKeys } from '../formats/stored-keys.ts'
 import { FunctionUse } from '../scripts/function-use.ts'
 import { askScript } from '../scripts/send-script.ts'
+import type { AdaptiveDeadlines } from './adaptive-deadline.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
 import { Flight, type FlightHost, type Lane } from './flight.ts'
 import { byPartition, readNodeReply } from './node-batch.ts'
@@ -16,6 +17,8 @@ export interface BatcherEvents {
   breakerChanged(shard: string, state: CircuitBreaker['state']): void
   /** A call ended, or ran out of time: how long it took, how many decisions it carried, and how it failed if it did. */
   callEnded(shard: string, durationMs: number, decisions: number, fault: StoreFault | undefined): void
+  /** How long decisions wait for a server where nothing says it, as far as it has been learned. */
+  deadlineChanged?(shard: string, timeoutMs: number): void
 }
 
 export interface BatcherOptions {
@@ -29,8 +32,15 @@ export interface BatcherOptions {
   readonly breakers?: Map<string, CircuitBreaker>
   /** Which servers can run functions, where several batchers talk to the same ones. */
   readonly functions?: FunctionUse
+  /** What learns from the times of calls how long to wait for the next. */
+  readonly learners?: AdaptiveDeadlines | undefined
 }
 
+/**
+ * A server that has been silent for so long has failed. Less is a fork, a slow command or another process on its core: to
+ * decide without it for the second that a breaker stays open would do more harm than to wait.
+ */
+const SILENT_MS = 100
 const MAX_JOBS = 512
 /** Keys and limits of a call are numbered in 16 bits. */
 const MAX_NAMES = 32_768
@@ -64,6 +74,7 @@ export class Batcher<Job, Answer> {
   readonly #breakers: Map<string, CircuitBreaker>
   readonly #functions: FunctionUse
   readonly #deadlines: DeadlineTimer
+  readonly #learners: AdaptiveDeadlines | undefined
   readonly #host: FlightHost<Job, Answer>
   readonly #flush = (): void => this.#departAll()
   readonly #departLane = (lane: Lane<Job, Answer>): void => {
@@ -88,6 +99,7 @@ export class Batcher<Job, Answer> {
     this.#format = format
     this.#breakers = options.breakers ?? new Map()
     this.#functions = options.functions ?? new FunctionUse()
+    this.#learners = options.learners
     this.#events = events
     this.#now = options.now ?? (() => performance.now())
     this.#scriptNowMs = options.scriptNowMs
@@ -150,7 +162,8 @@ export class Batcher<Job, Answer> {
   breakerOf(shard: string): CircuitBreaker {
     let breaker = this.#breakers.get(shard)
     if (breaker === undefined) {
-      breaker = new CircuitBreaker({ onChange: (state) => this.#events.breakerChanged(shard, state) })
+      const onChange = (state: CircuitBreaker['state']): void => this.#events.breakerChanged(shard, state)
+      breaker = new CircuitBreaker({ onChange })
       this.#breakers.set(shard, breaker)
     }
     return breaker
@@ -262,6 +275,7 @@ export class Batcher<Job, Answer> {
 
   #answered(flight: Flight<Job, Answer>, reply: Reply): void {
     const { batch, sections } = flight
+    this.#learn(flight)
     if (sections === undefined) {
       if (!this.#settleLone(flight, reply)) this.#settle(flight, reply, batch, flight.jobs)
       return
@@ -275,6 +289,21 @@ export class Batcher<Job, Answer> {
     flight.carried = done.length
     this.#settle(flight, rest, done, left.length === 0 ? flight.jobs : done.map(({ job }) => job))
     if (left.length > 0) this.#sendOn(left)
+  }
+
+  /** Learns from the time of a call, unless the process itself has stalled meanwhile: then it says nothing. */
+  #learn({ batch, shard }: Flight<Job, Answer>): void {
+    if (this.#learners === undefined) return
+    const { dueAt, timeoutMs, stalls } = batch[0]
+    if (stalls > 0) return
+    const nowAt = this.#now()
+    this.#learners.of(shard).answered(nowAt - (dueAt - timeoutMs), batch.length, nowAt)
+  }
+
+  /** Learns from jobs whose time was up. */
+  #learnLate(late: readonly WaitingJob<Job, Answer>[], shard: string): void {
+    if (this.#learners === undefined) return
+    this.#learners.of(shard).timedOut(late[0].timeoutMs, late.length, this.#now())
   }
 
   /** Ends a call that was not run. What did not go together in one partition goes alone. */
@@ -367,7 +396,7 @@ export class Batcher<Job, Answer> {
     if (fault === undefined || flight.isAnswered) breaker.succeeded()
     // Without a connection nothing was asked, and asking costs nothing: the breaker has nothing to protect.
     else if (fault.reason === 'offline') breaker.notTried()
-    else breaker.failed(nowAt)
+    else breaker.failed(nowAt, fault.reason === 'timeout' ? SILENT_MS : 0)
     this.#events.callEnded(shard, nowAt - startedAt, carried, fault)
   }
 
@@ -398,6 +427,7 @@ export class Batcher<Job, Answer> {
     if (late.length === 0) return
     lane.waiting = lane.waiting.filter((waiting) => !isLate(waiting))
     const shard = this.#connection.shardOf(this.#format.keyOf(late[0].job))
+    this.#learnLate(late, shard)
     refuseAll(late, new StoreFault('timeout', shard, 'not sent within the deadline'))
   }
 
@@ -412,6 +442,7 @@ export class Batcher<Job, Answer> {
     if (late.length === 0) return
     const fault = new StoreFault('timeout', shard, 'no answer within the deadline')
     this.#report(flight, fault)
+    this.#learnLate(late, shard)
     refuseAll(late, fault)
     if (breaker.state === 'open') this.#connection.reset(shard)
     if (batch.every(({ isSettled }) => isSettled)) this.#land(flight)
