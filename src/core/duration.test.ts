@@ -23,6 +23,12 @@ describe('parseDuration', () => {
     ['1.005s', 1005],
     ['1.1m', 66_000],
     ['0s', 0],
+    ['1 minute', 60_000],
+    ['2 Hours 30 mins', 9_000_000],
+    ['10 sec', 10_000],
+    ['7days', 604_800_000],
+    ['1.5 hrs', 5_400_000],
+    ['250 milliseconds', 250],
   ]
   it.each(good)('reads %o as %d ms', (value, ms) => {
     expect(parseDuration(value, 'window')).toBe(ms)
@@ -34,6 +40,9 @@ describe('parseDuration', () => {
     ['s', 'got "s"'],
     ['-1s', 'got "-1s"'],
     ['1s!', 'got "1s!"'],
+    ['1 month', 'got "1 month"'],
+    ['1 ss', 'got "1 ss"'],
+    ['minute', 'got "minute"'],
     ['1 fortnight', 'got "1 fortnight"'],
     ['1h30', 'got "1h30"'],
     ['.5s', 'got ".5s"'],

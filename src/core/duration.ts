@@ -1,6 +1,6 @@
 import { got, SluiceError } from './errors.ts'
 
-/** Whole milliseconds, or a text such as `90s`, `1h30m`, `500ms`, `30d`. */
+/** Whole milliseconds, or a text such as `90s`, `1h30m`, `500ms`, `30d`, `1 minute`. */
 export type Duration = number | string
 
 const UNIT_MS: ReadonlyMap<string, number> = new Map([
@@ -10,6 +10,19 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
   ['h', 3_600_000],
   ['d', 86_400_000],
   ['w', 604_800_000],
+])
+
+/** What people write for the units, in the singular. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['millisecond', 'ms'],
+  ['sec', 's'],
+  ['second', 's'],
+  ['min', 'm'],
+  ['minute', 'm'],
+  ['hr', 'h'],
+  ['hour', 'h'],
+  ['day', 'd'],
+  ['week', 'w'],
 ])
 
 /** Returns whole milliseconds. `where` names the option in the error. */
@@ -24,14 +37,16 @@ export function parseDuration(value: unknown, where: string): number {
 function parseText(text: string): number | undefined {
   const compact = text.trim().toLowerCase()
   if (compact.length === 0 || compact.length > 64) return undefined
-  const part = /(\d+)(?:\.(\d+))?\s*(ms|s|m|h|d|w)\s*/y
+  const part = /(\d+)(?:\.(\d+))?\s*([a-z]+)\s*/y
   let total = 0
   while (part.lastIndex < compact.length) {
     const match = part.exec(compact)
     if (match === null) return undefined
     const [, whole = '', fraction = '', unit = ''] = match
+    const unitMs = UNIT_MS.get(unit) ?? UNIT_MS.get(WORDS.get(unit.replace(/s$/, '')) ?? '')
+    if (unitMs === undefined) return undefined
     // Multiplied as whole numbers first: 1.005 × 1000 is not 1005 in floating point.
-    total += (Number(whole + fraction) * (UNIT_MS.get(unit) as number)) / 10 ** fraction.length
+    total += (Number(whole + fraction) * unitMs) / 10 ** fraction.length
   }
   return total
 }

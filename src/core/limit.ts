@@ -18,7 +18,7 @@ export interface LimitOptions {
   readonly limit: number
   /** The span that `limit` is counted over: `'1m'`, `'90s'`, or milliseconds. 1 ms to 10 years. */
   readonly window?: Duration
-  /** Default: `sliding_window`. */
+  /** Default: `sliding_window`; `sliding_log` for an app's limit up to 10. */
   readonly algorithm?: Algorithm
   /** Buckets only: how many hits fit into a burst. Default: `limit`. */
   readonly burst?: number
@@ -52,6 +52,19 @@ export interface Limit extends LimitNumbers {
 }
 
 const MAX_LOG_LIMIT = 10_000
+/** Of a limit that is this small, twice as many at the edge of a window is not what anyone means by it. */
+const SMALL = 10
+
+/**
+ * Returns a limit that an app gives as a number, with what is the default for it: a small one without an algorithm is a
+ * `sliding_log`, so that no window has more than it. For limits whose number changes while they count (of rules, tiers and
+ * functions), the default is always the same, because counters of another algorithm are other counters.
+ */
+export function withDefaultAlgorithm(options: LimitOptions): LimitOptions {
+  const { limit, algorithm, calendar, anchor, subWindows, burst } = options
+  const isPlain = (algorithm ?? calendar ?? anchor ?? subWindows ?? burst) === undefined
+  return isPlain && limit >= 1 && limit <= SMALL ? { ...options, algorithm: 'sliding_log' } : options
+}
 
 /** Checks every option and returns the frozen Limit. `where` prefixes the option's name in errors. */
 export function compileLimit(options: LimitOptions, where = ''): Limit {

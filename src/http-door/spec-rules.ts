@@ -1,7 +1,7 @@
 import { checkOptions } from '../core/check-options.ts'
 import { formatDuration, parseDuration } from '../core/duration.ts'
 import { got, SluiceError } from '../core/errors.ts'
-import { compileLimit, isLeasable, type Limit } from '../core/limit.ts'
+import { compileLimit, isLeasable, type Limit, withDefaultAlgorithm } from '../core/limit.ts'
 import { HEADER_NAME, HEADER_VALUE } from '../core/limit-options.ts'
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import { OPEN_PATH, SECRET_PATH } from '../core/rules/rule-path.ts'
@@ -80,7 +80,9 @@ export class SpecRules<R> {
   #compile(amount: number, isSecret: boolean): Rule {
     const { name, by, cost: _cost, limit: _limit, response: _response, retryAfterJitter, ...rest } = this.#spec
     const { shadow, onStoreFailure, openFor, localShare, timeoutMs, consistency, syncInterval, ...options } = rest
-    const limit = compileLimit({ ...options, limit: amount }, this.#where === '' ? '' : this.#where.slice(0, -1))
+    const given = { ...options, limit: amount }
+    const chosen = this.fixed === undefined ? given : withDefaultAlgorithm(given)
+    const limit = compileLimit(chosen, this.#where === '' ? '' : this.#where.slice(0, -1))
     const shownName = name ?? defaultName(this.#spec, amount)
     if (consistency !== undefined) checkConsistency(consistency, limit, `${this.#where}consistency`)
     return Object.freeze({

@@ -43,9 +43,9 @@ const FORMS: FormsOf<AnyOptions> = {
  * Makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers synchronously;
  * with `redis`, all processes share the budgets, and every call returns a promise.
  */
-export function createLimiter(options: LimiterOptions): RuleLimiter
-export function createLimiter(options: SharedLimiterOptions): SharedRuleLimiter
-export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter
+export function createLimiter<Redis extends StoreOptions['redis'] = undefined>(
+  options: Omit<AnyOptions, 'redis'> & { readonly redis?: Redis },
+): Redis extends undefined ? RuleLimiter : SharedRuleLimiter
 export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
   checkOptions(options, FORMS)
   const { rules, redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock } = options

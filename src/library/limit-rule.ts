@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/duration.ts'
-import { compileLimit, type Limit, type LimitOptions } from '../core/limit.ts'
+import { compileLimit, type Limit, type LimitOptions, withDefaultAlgorithm } from '../core/limit.ts'
 import { DEFAULTS } from '../core/rules/compile-rule.ts'
 import { OPEN_PATH } from '../core/rules/rule-path.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
@@ -21,7 +21,7 @@ export interface SharedLimit {
 /** Makes the rule of a limit that is all there is: every key has its own counter. */
 export function limitRule(options: LimitOptions, shared: SharedLimit = {}): Rule {
   const { name, onStoreFailure, localShare, timeoutMs } = shared
-  const limit = compileLimit(options)
+  const limit = compileLimit(withDefaultAlgorithm(options))
   const shownName = name ?? nameOf(limit)
   return Object.freeze({
     ...DEFAULTS,

@@ -52,9 +52,9 @@ const FORMS: FormsOf<AnyOptions> = {
  *
  * With `redis`, all processes share the budget, and every call returns a promise.
  */
-export function rateLimit(options: RateLimitOptions): RateLimiter
-export function rateLimit(options: SharedRateLimitOptions): SharedRateLimiter
-export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter
+export function rateLimit<Redis extends StoreOptions['redis'] = undefined>(
+  options: Omit<AnyOptions, 'redis'> & { readonly redis?: Redis },
+): Redis extends undefined ? RateLimiter : SharedRateLimiter
 export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
   checkOptions(options, FORMS)
   const { redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, ...others } = options

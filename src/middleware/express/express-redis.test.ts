@@ -57,7 +57,7 @@ describe('sluice/express on Redis', () => {
       string,
       string[],
     ]
-    expect(found).toEqual([expect.stringMatching(/^sluice:\{\d+\}:http\|[^|]+\|api_key=sk_l~[0-9a-f]{16}\|s1m$/)])
+    expect(found).toEqual([expect.stringMatching(/^sluice:\{\d+\}:http\|[^|]+\|api_key=sk_l~[0-9a-f]{16}\|x1m$/)])
   })
 
   it('keeps places and refunds there', async () => {
