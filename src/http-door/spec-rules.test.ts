@@ -39,3 +39,17 @@ describe('the consistency of a limit', () => {
     expect(of(spec)).toBe(expected)
   })
 })
+
+describe('the algorithm of a limit without one', () => {
+  const of = (limit: LimitSpec<never>['limit'], amount: number): string =>
+    new SpecRules<never>({ limit, window: '1m' }, '').ruleFor(amount, false).limit.algorithm
+
+  it('is exact where the number is small', () => {
+    expect([of(1, 1), of(10, 10), of(11, 11)]).toEqual(['sliding_log', 'sliding_log', 'sliding_window'])
+  })
+
+  it('is the same for every amount where callers have others, so that none loses count when theirs changes', () => {
+    expect([5, 100].map((amount) => of({ free: 5, pro: 100 }, amount))).toEqual(['sliding_window', 'sliding_window'])
+    expect([5, 100].map((amount) => of(() => 5, amount))).toEqual(['sliding_window', 'sliding_window'])
+  })
+})

@@ -31,9 +31,20 @@ export interface SharedLimiterOptions
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
-type AnyOptions = Omit<SharedLimiterOptions, 'redis'> & Omit<LimiterOptions, 'redis'> & Pick<StoreOptions, 'redis'>
+/** What there is for each place of the counters. */
+interface RuleLimiterBy {
+  readonly memory: RuleLimiter
+  readonly redis: SharedRuleLimiter
+}
 
-const FORMS: FormsOf<AnyOptions> = {
+/** The options of a limiter, in memory or on Redis. */
+export interface AnyLimiterOptions<Redis extends StoreOptions['redis'] = StoreOptions['redis']>
+  extends Omit<SharedLimiterOptions, 'redis'>,
+    Omit<LimiterOptions, 'redis'> {
+  readonly redis?: Redis
+}
+
+const FORMS: FormsOf<AnyLimiterOptions> = {
   ...STORE_FORMS,
   rules: { expected: 'an object, or a list of them', is: (value) => typeof value === 'object' && value !== null },
   ...OBSERVED_FORMS,
@@ -44,9 +55,9 @@ const FORMS: FormsOf<AnyOptions> = {
  * with `redis`, all processes share the budgets, and every call returns a promise.
  */
 export function createLimiter<Redis extends StoreOptions['redis'] = undefined>(
-  options: Omit<AnyOptions, 'redis'> & { readonly redis?: Redis },
-): Redis extends undefined ? RuleLimiter : SharedRuleLimiter
-export function createLimiter(options: AnyOptions): RuleLimiter | SharedRuleLimiter {
+  options: AnyLimiterOptions<Redis>,
+): RuleLimiterBy[Redis extends undefined ? 'memory' : 'redis']
+export function createLimiter(options: AnyLimiterOptions): RuleLimiter | SharedRuleLimiter {
   checkOptions(options, FORMS)
   const { rules, redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])

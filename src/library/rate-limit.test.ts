@@ -19,6 +19,29 @@ describe('rateLimit', () => {
     expect(verdict.resetAfterMs).toBeLessThanOrEqual(60_000)
   })
 
+  it.each([1, 2, 10])('admits %i in any window where that is the limit, at its edges too', (limit) => {
+    const { clock, limiter } = fixture({ limit, window: '1m' })
+    clock.atMs = 1_780_000_020_000 + 59_999
+    const times = [0, 1, 100, 30_000, 59_999].map((afterMs) => {
+      clock.atMs = 1_780_000_020_000 + 59_999 + afterMs
+      return Array.from({ length: limit + 1 }, () => limiter.check('a').allowed).filter(Boolean).length
+    })
+    expect(times).toEqual([limit, 0, 0, 0, 0])
+    clock.atMs += 1
+    expect(limiter.check('a').allowed).toBe(true)
+  })
+
+  it('keeps the small state where the limit is above 10, or an algorithm is given', () => {
+    const algorithms = [
+      rateLimit({ limit: 10, window: '1m' }),
+      rateLimit({ limit: 11, window: '1m' }),
+      rateLimit({ limit: 10, window: '1m', algorithm: 'sliding_window' }),
+      rateLimit({ limit: 10, window: '1m', subWindows: 6 }),
+      rateLimit({ limit: 0, window: '1m' }),
+    ].map(({ limit }) => limit.algorithm)
+    expect(algorithms).toEqual(['sliding_log', 'sliding_window', 'sliding_window', 'sliding_window', 'sliding_window'])
+  })
+
   it('admits the limit, refuses the next, and admits again when it says', () => {
     const { clock, limiter } = fixture({ limit: 3, window: '1m', algorithm: 'fixed_window' })
     expect([1, 2, 3, 4].map(() => limiter.check('user:42').allowed)).toEqual([true, true, true, false])

@@ -31,10 +31,21 @@ export interface SharedRateLimitOptions
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
-type AnyOptions = Omit<SharedRateLimitOptions, 'redis'> & Omit<RateLimitOptions, 'redis'> & Pick<StoreOptions, 'redis'>
+/** What there is for each place of the counters. */
+interface RateLimiterBy {
+  readonly memory: RateLimiter
+  readonly redis: SharedRateLimiter
+}
+
+/** The options of a limit, in memory or on Redis. */
+export interface AnyRateLimitOptions<Redis extends StoreOptions['redis'] = StoreOptions['redis']>
+  extends Omit<SharedRateLimitOptions, 'redis'>,
+    Omit<RateLimitOptions, 'redis'> {
+  readonly redis?: Redis
+}
 
 const { name, onStoreFailure, localShare, timeoutMs } = LIMIT_FORMS
-const FORMS: FormsOf<AnyOptions> = {
+const FORMS: FormsOf<AnyRateLimitOptions> = {
   ...COUNTING_FORMS,
   ...STORE_FORMS,
   name,
@@ -53,9 +64,9 @@ const FORMS: FormsOf<AnyOptions> = {
  * With `redis`, all processes share the budget, and every call returns a promise.
  */
 export function rateLimit<Redis extends StoreOptions['redis'] = undefined>(
-  options: Omit<AnyOptions, 'redis'> & { readonly redis?: Redis },
-): Redis extends undefined ? RateLimiter : SharedRateLimiter
-export function rateLimit(options: AnyOptions): RateLimiter | SharedRateLimiter {
+  options: AnyRateLimitOptions<Redis>,
+): RateLimiterBy[Redis extends undefined ? 'memory' : 'redis']
+export function rateLimit(options: AnyRateLimitOptions): RateLimiter | SharedRateLimiter {
   checkOptions(options, FORMS)
   const { redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, ...others } = options
   const { name, onStoreFailure, localShare, timeoutMs, observer: own, onDecision, ...limit } = others
