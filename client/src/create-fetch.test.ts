@@ -266,7 +266,7 @@ describe('a call that ends early', () => {
   })
 })
 
-describe('an answer that nobody reads', () => {
+describe('an answer that is not read', () => {
   it('is cancelled before the call is sent again, and left alone where it is the last', async () => {
     const cancelled: number[] = []
     let sent = 0
@@ -307,7 +307,7 @@ describe('what calls are distinguished by', () => {
     expect(sent).toHaveLength(2)
   })
 
-  it('a thousand servers, of which those are forgotten at which nobody waits', async () => {
+  it('a thousand servers, and forgets the ones at which no call waits', async () => {
     const { fetch, sent } = served([EMPTY, OK], { partition: ({ pathname }) => pathname })
     await fetch(URL_)
     const waiting = fetch(URL_)
@@ -456,7 +456,7 @@ describe('a server that lies', () => {
     ['no limit at all', { 'X-RateLimit-Limit': '0', 'X-RateLimit-Reset': '0' }],
     ['more left than there is', { RateLimit: '"a";r=1000000;t=1', 'RateLimit-Policy': '"a";q=1;w=1' }],
     ['a window of nothing', { RateLimit: '"a";r=5;t=0', 'RateLimit-Policy': '"a";q=1;w=0' }],
-    ['two things at once', { RateLimit: '"a";r=5;t=1, "a";r=0;t=0', 'X-RateLimit-Remaining': '99' }],
+    ['two things together', { RateLimit: '"a";r=5;t=1, "a";r=0;t=0', 'X-RateLimit-Remaining': '99' }],
     ['not a word', {}],
   ])('%s has every call end', async (_, fields) => {
     const { fetch } = served([[200, fields]])

@@ -89,7 +89,7 @@ describe('Lane', () => {
     expect(went).toEqual(['asks', 'high', 'low'])
   })
 
-  it('lets the one that waits longest go every eighth turn, whatever its priority', async () => {
+  it('lets the longest waiting call go every eighth turn, whatever its priority', async () => {
     const lane = emptied(1_000)
     const low = call()
     const calls = [['low', low] as const]

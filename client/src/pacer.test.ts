@@ -43,7 +43,7 @@ function sendAll(pacer: Pacer, atMs: number, most = 1_000): Cost[] {
 }
 
 describe('a server that has just refused', () => {
-  it('gets what is left spread over the time for ten seconds, and as a burst after it', () => {
+  it('gets the remaining budget spread over the time for ten seconds, and as a burst after it', () => {
     const pacer = new Pacer()
     const cost = { requests: 1 }
     pacer.sent(0, cost)

@@ -51,7 +51,7 @@ describe('SteadyClock', () => {
     expect(shownMs).toEqual([T + 10, T + 20, T + 999, T + year + 1000, T + year + 1001])
   })
 
-  it('goes on an eighth slower after a step back, until the wall has caught up', () => {
+  it('continues an eighth slower after a step back, until the wall has caught up', () => {
     const { shownMs } = readings([
       [1000, -200],
       [400, 0],

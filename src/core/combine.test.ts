@@ -49,7 +49,7 @@ describe('combine', () => {
     ],
     ['lets a request pass that a shadow rule never admits', [shadow('a', impossible())], { allowed: true }],
     [
-      'goes on after the longest delay',
+      'continues after the longest delay',
       [verdictBy('a', allowed(3, 0, 200)), verdictBy('b', allowed(1, 0, 0)), verdictBy('c', allowed(2, 0, 900))],
       { allowed: true, tightest: 'b', delayMs: 900 },
     ],

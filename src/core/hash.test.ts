@@ -70,7 +70,7 @@ describe('keyed hash', () => {
   })
 
   it.each(['日本', '桳牡摥〠㄰〰', 'a\u0100', '\u0100a', '😀', '\ud83d', '\ude00', 'ключ'])(
-    'never meets the narrow spelling of %j',
+    'never meets the narrow form of %j',
     (wide) => {
       const bytes = Buffer.from(wide, 'utf16le').toString('latin1')
       for (const text of [bytes, Buffer.from(wide, 'utf8').toString('latin1'), `${bytes}\0`]) {

@@ -21,7 +21,7 @@ const RULES: DescriptorRule[] = [
 const domain = compileObjects([{ domain: 'd', descriptors: RULES }]).domains.get('d') as Domain
 const encoder = new KeyEncoder(new KeyedHash(1, 2))
 
-/** Spells the counters of a descriptor, given as [key, value, key, value …]. */
+/** Formats the counters of a descriptor, given as [key, value, key, value …]. */
 function keysOf(...parts: string[]): string[] {
   const entries: Entry[] = []
   for (let i = 0; i < parts.length; i += 2) entries.push({ key: parts[i], value: parts[i + 1] })
@@ -30,12 +30,12 @@ function keysOf(...parts: string[]): string[] {
 
 const LONG = 'x'.repeat(201)
 
-describe('KeySpeller', () => {
+describe('KeyEncoder', () => {
   it.each<[claim: string, parts: string[], expected: RegExp[]]>([
-    ['spells values as they are', ['user', 'alice'], [/^d\|user\|user=alice$/]],
-    ['spells up to 200 characters', ['user', 'x'.repeat(200)], [/^d\|user\|user=x{200}$/]],
-    ['spells what is longer as its length and a hash', ['user', LONG], [/^d\|user\|user=201~[0-9a-f]{16}$/]],
-    ['spells 1 MB in a few characters', ['user', 'x'.repeat(1_000_000)], [/^d\|user\|user=1000000~[0-9a-f]{16}$/]],
+    ['keeps values as they are', ['user', 'alice'], [/^d\|user\|user=alice$/]],
+    ['keeps up to 200 characters', ['user', 'x'.repeat(200)], [/^d\|user\|user=x{200}$/]],
+    ['writes longer values as their length and a hash', ['user', LONG], [/^d\|user\|user=201~[0-9a-f]{16}$/]],
+    ['writes 1 MB in a few characters', ['user', 'x'.repeat(1_000_000)], [/^d\|user\|user=1000000~[0-9a-f]{16}$/]],
     [
       'shows four characters of a secret',
       ['api_key', 'sk_live_0123456789'],
@@ -49,8 +49,8 @@ describe('KeySpeller', () => {
       ['api_key', 'abc', 'path', '/'],
       [/^d\|api_key\/path\|api_key=~[0-9a-f]{16}\|path=\/$/, /^d\|api_key\/path#2\|api_key=~[0-9a-f]{16}\|path=\/$/],
     ],
-    ['spells all values of a shared threshold as the pattern', ['tenant', 'a-1'], [/^d\|tenant%3da-\*\|tenant=a-\*$/]],
-    ['spells the values of any other wildcard apart', ['tenant', 'b-1'], [/\|tenant=b-1$/]],
+    ['writes all values of a shared threshold as the pattern', ['tenant', 'a-1'], [/^d\|tenant%3da-\*\|tenant=a-\*$/]],
+    ['keeps the values of any other wildcard apart', ['tenant', 'b-1'], [/\|tenant=b-1$/]],
     ['shares a secret threshold', ['hidden', 'h1'], [/^d\|hidden%3d\(secret\)\|hidden=~[0-9a-f]{16}$/]],
     ['hides a secret that a rule names', ['partner', 'sk_one'], [/^d\|partner%3d\(secret\)\|partner=~[0-9a-f]{16}$/]],
   ])('%s', (_, parts, expected) => {

@@ -24,7 +24,7 @@ describe('counterKey', () => {
     ['escapes half a character', 'api', 'u', [entry('u', '\ud83d-\ude00')], 'api|u|u=%d83d-%de00'],
     ['escapes two halves in the wrong order', 'api', 'u', [entry('u', '\ude00\ud83d')], 'api|u|u=%de00%d83d'],
     [
-      'escapes the half that is left beside a whole character',
+      'escapes the half that is left next to a whole character',
       'api',
       'u',
       [entry('u', '\ud83d😀\ude00')],

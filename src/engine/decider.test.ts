@@ -76,7 +76,7 @@ describe.each([
   ['later', true],
 ])('a Decider on a store that answers %s', (_, isShared) => {
   it.each(['user=a', 'ip=a', 'free=a', 'shadow=a', 'nobody=a'])(
-    'tells the observer of a decision about %s',
+    'notifies the observer of a decision about %s',
     async (entry) => {
       const { decider, listener, plan } = bench(isShared)
       const charges = plan(entry)
@@ -207,7 +207,7 @@ describe('a request that is refused, and has grants', () => {
     return { ...decision.verdicts[0].verdict, asked: 3 - said.length, received: listener.received.length }
   }
 
-  it('is charged on the first that has budget, and told when its own rule has some again', () => {
+  it('is charged on the first that has budget, and shows when its own rule has some again', () => {
     const taken = { allowed: true, remaining: 4, grant: 'first', resetAfterMs: 9_000, asked: 2, received: 1 }
     expect(decideBy(REFUSED, allowedVerdict(5, 4, 100), allowedVerdict(5, 4, 100))).toMatchObject(taken)
     expect(decideBy(REFUSED, REFUSED, allowedVerdict(5, 3, 0))).toMatchObject({ remaining: 3, grant: 'second' })

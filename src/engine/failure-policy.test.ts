@@ -184,7 +184,7 @@ describe('failure policy', () => {
     await expect(policy.release(permits as HeldPermits)).resolves.toBeUndefined()
   })
 
-  it('renews permits where they were taken, and misses those of a store that is unavailable', async () => {
+  it('renews permits where they were taken, and misses permits of a store that is unavailable', async () => {
     const { policy, down, up } = bench()
     const { permits: there } = await policy.acquire([charge('p', 'local', { limit: PLACES })])
     down()
@@ -235,7 +235,7 @@ describe('failure policy', () => {
     expect(verdicts.map(({ remaining }) => remaining)).toEqual([5, 2, 10])
   })
 
-  it('answers at once before a store that answers at once', () => {
+  it('answers synchronously before a store that answers synchronously', () => {
     const local = new MemoryStore()
     const policy = new FailurePolicy(new MemoryStore(), local)
     expect(policy.decide([charge('a', 'open')])).toMatchObject([{ kind: 'allowed', remaining: 9 }])

@@ -47,7 +47,7 @@ const counted = (shedder: LoadShedder) =>
     .map(({ layer, priority, mode, count }) => `${layer} P${priority} ${mode} ${count}`)
 
 describe('worker utilisation', () => {
-  it('sheds by the priority of the rule, before the store is asked, with 503 and a time to come back', () => {
+  it('sheds by the priority of the rule, before the store is asked, with 503 and a time to retry', () => {
     const { loop, check, shedder } = bench({ worker: {} })
     expect(check('probe').allowed).toBe(true)
     loop.late(45, 60_000)
@@ -174,7 +174,7 @@ describe('fleet usage', () => {
     expect(check('probe').allowed).toBe(true)
   })
 
-  it('says 503 and when to come back, and shows no one what the fleet can take', () => {
+  it('says 503 and when to retry, and shows no one what the fleet can take', () => {
     const { check } = bench({ fleet: { capacity: 1 } })
     expect(check('probe').verdicts.map(({ rule }) => rule.id)).toEqual(['probe'])
     const shed = check('probe')

@@ -302,7 +302,7 @@ describe('functions of the app that fail or return nonsense', () => {
     ['a text', '100'],
     ['Infinity', Number.POSITIVE_INFINITY],
     ['a fraction', 1.5],
-    ['0 beside a burst', 0],
+    ['0 with a burst', 0],
   ])('leave callers the least amount that was ever said, and 1 in the beginning: %s', (_, nonsense) => {
     let amount: unknown = nonsense
     const limit = (): number => amount as number
@@ -555,7 +555,7 @@ descriptors:
     }
   })
 
-  it('goes on with its domain when a directory gets another', async () => {
+  it('keeps its domain when a directory gets another', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'sluice-gate-'))
     writeFileSync(join(directory, 'one.yaml'), YAML)
     const { gate, enter, errors } = gateOf({ rules: directory })

@@ -11,7 +11,7 @@ type Descriptors = NonNullable<RuleFile['descriptors']>
 const limit = (name: string) => ({ name, unit: 'hour', requests_per_unit: 1 }) as const
 const EXACT: Routing = { caseSensitive: true, strict: true }
 
-/** Spells rules, and returns the names of those that apply to entries `key=value`. */
+/** Formats rules, and returns the names of those that apply to entries `key=value`. */
 function namesOf(descriptors: Descriptors, routing: Routing, ...entries: string[]): string[] {
   const rules = compileObjects([{ domain: 'd', descriptors }])
   const domain = new RoutedRules().of(rules, 'd', routing).domains.get('d') as Domain
@@ -23,7 +23,7 @@ function namesOf(descriptors: Descriptors, routing: Routing, ...entries: string[
 }
 
 describe('rules about paths', () => {
-  it('are found by the one spelling of a path, at any depth and behind any pattern', () => {
+  it('are found by the canonical form of a path, at any depth and behind any pattern', () => {
     const path = { key: 'path', value: '/Reset%50assword/', rate_limit: limit('path') }
     const descriptors: Descriptors = [
       { key: 'ip', descriptors: [path] },

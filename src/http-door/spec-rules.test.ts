@@ -20,7 +20,7 @@ describe('the response of a limit', () => {
       { headers: [['X-Plan', 'a\r\nb: c']] },
       'GATE_OPTIONS_INVALID: response.headers: ["X-Plan","a\\r\\nb: c"] is not a valid field',
     ],
-  ] as const)('is refused at once where it is %o', (response, message) => {
+  ] as const)('is refused immediately where it is %o', (response, message) => {
     expect(make(response)).toThrow(message)
   })
 })

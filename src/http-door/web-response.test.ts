@@ -45,7 +45,7 @@ describe('a response', () => {
     ])
   })
 
-  it('tells once how its sending ended', async () => {
+  it('reports once how its sending ended', async () => {
     const received: string[] = []
     const watched = (name: string, body: ConstructorParameters<typeof Response>[0]) =>
       watchBody(new Response(body), (isWhole) => received.push(`${name} ${isWhole}`))

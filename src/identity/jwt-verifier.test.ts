@@ -37,7 +37,7 @@ describe('jwtVerifier', () => {
     ['that is not valid yet', { secret: SECRET }, () => bySecret({ sub: 'u1', nbf: NOW_S + 60 })],
     ['of another issuer', { secret: SECRET, issuer: 'https://a' }, () => bySecret({ sub: 'u1', iss: 'https://b' })],
     ['without an issuer', { secret: SECRET, issuer: 'https://a' }, () => bySecret({ sub: 'u1' })],
-    ['for somebody else', { secret: SECRET, audience: 'api' }, () => bySecret({ sub: 'u1', aud: ['web', 'app'] })],
+    ['for someone else', { secret: SECRET, audience: 'api' }, () => bySecret({ sub: 'u1', aud: ['web', 'app'] })],
     ['without a signature', { secret: SECRET }, () => `${part({ alg: 'none' })}.${part({ sub: 'u1' })}.`],
     [
       'without a signature, and a public key',

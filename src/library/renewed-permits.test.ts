@@ -38,7 +38,7 @@ describe('a permit of the library', () => {
     expect([vi.getTimerCount(), limiter.peek('k').remaining]).toEqual([0, 2])
   })
 
-  it('does so for rules, together with those that hold nothing', async () => {
+  it('does so for rules, together with rules that hold nothing', async () => {
     const limiter = createLimiter({ rules, clock })
     const [permit, login] = [limiter.acquire(about('user')), limiter.acquire(about('login'))]
     await vi.advanceTimersByTimeAsync(100_000)

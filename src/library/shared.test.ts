@@ -30,7 +30,7 @@ const redisTimeoutMs = timeoutMs
 const named = () => ({ name: randomUUID(), timeoutMs, redisTimeoutMs })
 
 describe('rateLimit on Redis', () => {
-  it('shares a budget between limiters of one name, and not with those of another', async () => {
+  it('shares a budget between limiters of one name, and not with another’s', async () => {
     const own = named()
     const one = opened(rateLimit({ limit: 2, window: '1d', redis: url, ...own }))
     const two = opened(rateLimit({ limit: 2, window: '1d', redis: url, ...own }))

@@ -223,7 +223,7 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       await until('the connections are closed', () => proxy.connections === 0)
     })
 
-    it('follows the failure policy of each limit when Redis is gone, and goes on when it has recovered', async () => {
+    it('follows the failure policy of each limit when Redis is gone, and counts again when it has recovered', async () => {
       const server = await startRedis()
       try {
         const [open, closed, local] = await Promise.all(

@@ -214,7 +214,7 @@ describe('an option of ours', () => {
     ['a route of @fastify/rate-limit', 'sluice/fastify', (options) => registeredHits({}, options)()],
     ['hono-rate-limiter', 'sluice/hono', (options) => honoRateLimiter.rateLimiter(options as never)],
     ['koa-ratelimit', 'sluice/koa', (options) => koaRatelimit.rateLimit(options as never)],
-  ])('is refused among those of %s, and belongs to %s', async (_name, entry, make) => {
+  ])('is refused among the options of %s, and belongs to %s', async (_name, entry, make) => {
     for (const option of [{ window: '1m' }, { algorithm: 'gcra' }, { limits: [] }, { rules: {} }, { calendar: {} }]) {
       const [name] = Object.keys(option)
       await expect(async () => make(option)).rejects.toThrow(`OPTION_UNKNOWN: ${name}: an option of ${entry}`)

@@ -319,7 +319,7 @@ describe('RuleWatcher: files that are wrong', () => {
     expect(watched.live.counts).toEqual({ loads: 2, refusals: 2 })
   })
 
-  it('does not read a file of more than 8 MiB, and goes on when it is small again', async () => {
+  it('does not read a file of more than 8 MiB, and resumes when it is small again', async () => {
     const watched = await started()
     watched.directory.write('api.yaml', ruleText(60))
     truncateSync(watched.directory.at('api.yaml'), 9 * 1024 * 1024)

@@ -43,7 +43,7 @@ describe('the admin port of a service', () => {
     }
   })
 
-  it('does not take the token of callers for one of its own', async () => {
+  it('does not accept the token of callers as an admin token', async () => {
     const { admin } = await startWhole([], { SLUICE_TOKEN: 'a-token-of-callers' })
     const headers = { connection: 'close', authorization: 'Bearer a-token-of-callers' }
     expect((await fetch(`${admin}/admin/v1/rules`, { headers })).status).toBe(401)

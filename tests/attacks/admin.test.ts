@@ -19,7 +19,7 @@ async function raw(url: string, head: string): Promise<string> {
 const codeIn = (answer: string): string | undefined => /"code":"(\w+)"/.exec(answer)?.[1]
 
 describe('bodies', () => {
-  it('that are too large are refused, and so are those that only say so', async () => {
+  it('that are too large are refused, and so are the ones that only claim to be', async () => {
     const { ask } = await startAdmin()
     const body = JSON.stringify({ id: 'a', name: 'x'.repeat(70_000) })
     const answer = await ask('POST', 'customers', { body })
@@ -161,7 +161,7 @@ describe('web pages', () => {
     expect((await ask('GET', 'customers/x')).status).toBe(404)
   })
 
-  it('of our own do', async () => {
+  it('of the dashboard do', async () => {
     const { ask, token, url } = await startAdmin()
     const login = await ask('POST', 'session', { as: 'none', body: { token: token.admin } })
     const cookie = cookieOf(login.headers)
@@ -172,7 +172,7 @@ describe('web pages', () => {
     }
   })
 
-  it('of another site log nobody in or out', async () => {
+  it('of another site log no one in or out', async () => {
     const { ask, token } = await startAdmin()
     const headers = { origin: 'https://evil.example' }
     expect((await ask('POST', 'session', { as: 'none', body: { token: token.admin }, headers })).status).toBe(403)
@@ -232,7 +232,7 @@ describe('tokens', () => {
 })
 
 describe('floods', () => {
-  it('of requests are refused for the address, and the rest of the world goes on', async () => {
+  it('of requests are refused for the address, and other addresses are served', async () => {
     const { ask, url, token } = await startAdmin()
     const headers = { authorization: `Bearer ${token.viewer}` }
     expect((await ask('GET', '/stats', { as: 'none', headers })).status).toBe(200)
@@ -355,10 +355,10 @@ describe('live streams', () => {
     await readUntil('"refused":7')
     expect([...seen.matchAll(/^id: (\d+)$/gm)].map(([, id]) => id)).toEqual(['2000', '3000'])
     await reader?.cancel()
-    await until('nobody listens', () => live.followers === 0)
+    await until('no one listens', () => live.followers === 0)
   })
 
-  it('are bounded for a token and for all, and places come back', async () => {
+  it('are bounded for a token and for all, and places are freed', async () => {
     const { url, token, live } = await startAdmin({ streamBounds: { most: 3, mostOfOne: 2 } })
     const open = [await watch(url, token.viewer), await watch(url, token.viewer)]
     expect((await watch(url, token.viewer)).status).toBe('HTTP/1.1 503 Service Unavailable')

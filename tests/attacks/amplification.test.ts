@@ -41,10 +41,10 @@ async function amplificationOf(attacker: Attacker, bytes: readonly Buffer[]): Pr
   return (echo.stats.bytesWritten - bytesWritten) / (echo.stats.bytesRead - bytesRead)
 }
 
-describe('a long path that nobody serves, sent once and then named by one byte', () => {
+describe('a long path that no one serves, sent once and then named by one byte', () => {
   it.each([
     ['plain text', 'a'],
-    ['bytes that a status message spells with three each', '\xff'],
+    ['bytes that a status message encodes with three each', '\xff'],
   ])('is not repeated in every answer: %s', async (_, character) => {
     echo = await startEcho()
     const attacker = await Attacker.begin(echo.address, [4, 0x7fff_ffff])

@@ -147,7 +147,7 @@ describe.each([
       )
     })
 
-    it('begins anew in the place of something of another type', async () => {
+    it('starts over in the place of something of another type', async () => {
       for (const [command, ...args] of OTHER_TYPES) {
         const key = keyOf()
         await redis.call(command, nameOf(key, limit), ...args)
@@ -155,7 +155,7 @@ describe.each([
       }
     })
 
-    it('heals: within two windows, everything is as if nothing had been', async () => {
+    it('recovers: within two windows, everything is as if nothing had been', async () => {
       let nowMs = Date.now()
       const later = new RedisStore({ url: redis.url, compactKeys, timeoutMs: 30_000, scriptNowMs: () => nowMs })
       try {
@@ -200,7 +200,7 @@ describe.each([
       expect(reply.free + reply.held).toBeLessThanOrEqual(MOST)
     }
 
-    it('begins anew in the place of something of another type', async () => {
+    it('starts over in the place of something of another type', async () => {
       for (const [command, ...args] of [['SET', 'a'], ...OTHER_TYPES]) {
         const key = keyOf()
         await redis.call(command, book(key), ...args)

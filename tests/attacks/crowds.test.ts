@@ -52,7 +52,7 @@ describe('connections of one address that take every place', () => {
     ['that never say a word', Buffer.alloc(0)],
     ['that never make a call', begun],
     ['that made a call once', asked],
-    ['that have a call under way', waiting],
+    ['that have a call in flight', waiting],
   ])('%s do not keep another address out', async (_, bytes) => {
     await start()
     await crowd(MOST, ATTACKER, bytes)
@@ -108,7 +108,7 @@ describe('bytes held for clients', () => {
     expect(other.isClosed).toBe(false)
   })
 
-  it('by one connection end that one, and not those that hold less', async () => {
+  it('by one connection end that one, and not connections that hold less', async () => {
     await start({ maxHeldBytes: most })
     const others = await Promise.all(Array.from({ length: 5 }, () => bystander()))
     const greedy = await Attacker.begin(echo.address)

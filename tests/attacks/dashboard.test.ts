@@ -87,7 +87,7 @@ describe('headers', () => {
   })
 })
 
-describe('those who ask for much', () => {
+describe('clients that ask for much', () => {
   // It does not get smaller, so that it is kept and sent as it is.
   const large = randomBytes(1_000_000)
   const connectionsOf = (server: Server): Promise<number> =>
@@ -122,7 +122,7 @@ describe('those who ask for much', () => {
     expect(bytes).toBeGreaterThan(large.length)
   })
 
-  it('at once share one copy of what is held, which is bounded', async () => {
+  it('at the same time share one copy of what is held, which is bounded', async () => {
     const built = await builtDashboard({ 'index.html': 'x', 'assets/large.png': large })
     const files = new DashboardFiles(built.folder())
     const file = await files.find('/assets/large.png')

@@ -132,12 +132,12 @@ describe('requests whose bodies never come', () => {
     expect(gateway.stats.requests).toBe(2)
   })
 
-  it('leave room for those of other addresses where no limit counts them', async () => {
+  it('leave room for other addresses where no limit counts them', async () => {
     const { port, gateway } = await startLimited(ACCOUNT, { maxRequests: 300, maxAwaitedBodies: 64 })
     const slow = slowPost(port, '{"email": "a@b.c"}')
     await until('the body is waited for', () => gateway.stats.requests === 1)
     const crowd = new Crowd(port, 4, 128)
-    await until('those that are too many are ended', () => crowd.answered >= 512 - 63)
+    await until('excess ones are ended', () => crowd.answered >= 512 - 63)
     expect(crowd.count(503)).toBe(crowd.answered)
     expect(gateway.stats.requests).toBeLessThanOrEqual(64)
     expect(await post(port, '{"email": "a@b.c"}')).toBe(200)
@@ -170,7 +170,7 @@ describe('requests whose bodies never come', () => {
 describe('a request whose body comes late', () => {
   const TIGHT = `${ADDRESS.replace('100', '3')}\n${ACCOUNT.replace('1000', '1')}`
 
-  it('is charged to no limit where those of its body refuse it', async () => {
+  it('is charged to no limit where limits on its body refuse it', async () => {
     const { port, gateway } = await startLimited(TIGHT)
     const late = async (account: string): Promise<number> => {
       const slow = slowPost(port, JSON.stringify({ email: account }))
@@ -184,7 +184,7 @@ describe('a request whose body comes late', () => {
     expect(found).toEqual([200, 429, 429, 200, 200, 429])
   })
 
-  it('is charged as one whose body comes at once', async () => {
+  it('is charged like one whose body comes immediately', async () => {
     const { port } = await startLimited(TIGHT)
     const found: number[] = []
     for (const account of ['a', 'a', 'a', 'b', 'c', 'd'])
@@ -204,7 +204,7 @@ describe('a request whose body comes late', () => {
     expect(await post(port, '{"email": "b"}')).toBe(200)
   })
 
-  it('tells its client of all limits', async () => {
+  it('shows its client all limits', async () => {
     const { port, gateway } = await startLimited(TIGHT)
     const slow = slowPost(port, '{"email": "a"}')
     await until('the body is waited for', () => gateway.stats.requests === 1)

@@ -115,7 +115,7 @@ describe('streams of HTTP/2 that are reset', () => {
     expect(await fine(port)).toContain('200 OK')
     await until('they have to leave', () => sessions.every(({ isClosed }) => isClosed))
     expect(sessions.some(({ farewell }) => farewell === ENHANCE_YOUR_CALM)).toBe(true)
-    await until('nothing is under way', () => gateway.stats.requests === 0)
+    await until('nothing is in flight', () => gateway.stats.requests === 0)
     expect([app.connections(), gate.admitted]).toEqual([1, 1])
   })
 
@@ -173,7 +173,7 @@ describe('streams of HTTP/2 that are reset', () => {
     const session = new Session(port)
     for (let i = 0; i < 150; i++) {
       session.write(open(i))
-      await until('it is under way', () => gateway.stats.requests === 1)
+      await until('it is in flight', () => gateway.stats.requests === 1)
       clock.advance(1_000)
       session.write(reset(idOf(i)))
       await until('it is given up', () => gateway.stats.requests === 0)
@@ -184,7 +184,7 @@ describe('streams of HTTP/2 that are reset', () => {
         type === Type.DATA && stream === idOf(i) && (flags & 1) === 1
       await until('it is answered', () => session.frames.some(isAnswered))
       session.write(open(i + 1))
-      await until('it is under way', () => gateway.stats.requests === 1)
+      await until('it is in flight', () => gateway.stats.requests === 1)
       session.write(reset(idOf(i + 1)))
       await until('it is given up', () => gateway.stats.requests === 0)
     }
@@ -213,7 +213,7 @@ describe('streams of HTTP/2 that are reset', () => {
     const session = new Session(port)
     for (let i = 0; i < 300; i++) {
       session.write(open(i))
-      await until('it is under way', () => gateway.stats.requests === 1)
+      await until('it is in flight', () => gateway.stats.requests === 1)
       session.write(reset(idOf(i)))
       await until('it is given up', () => gateway.stats.requests === 0)
     }
@@ -307,7 +307,7 @@ describe('large heads', () => {
     session.write(reset(1))
     await until('there is room for another', () => gateway.stats.requests === 3)
     session.write(open(8, large(20_000)))
-    await until('it is under way', () => gateway.stats.requests === 4)
+    await until('it is in flight', () => gateway.stats.requests === 4)
   })
 
   it('are held for one address up to its bound, and its heaviest connections end', async () => {
@@ -318,12 +318,12 @@ describe('large heads', () => {
     neighbour.write(open(0, large(20_000)))
     const light = new Session(port)
     light.write(open(0))
-    await until('they are under way', () => gateway.stats.requests === 2)
+    await until('they are in flight', () => gateway.stats.requests === 2)
     const sessions = many(10, () => new Session(port))
     for (const each of sessions) each.write(...many(2, (i) => open(i, large(20_000))))
     await until('some have to leave', () => sessions.filter(({ isClosed }) => isClosed).length >= 5)
     await until(
-      'the others are under way',
+      'the others are in flight',
       () => gateway.stats.requests === 2 + 2 * sessions.filter((s) => !s.isClosed).length,
     )
     expect(gateway.stats.heldBytes).toBeLessThanOrEqual(200_000 + 21_000)
@@ -343,7 +343,7 @@ describe('large heads', () => {
     await until('nothing is held', () => gateway.stats.connections === 0 && gateway.stats.heldBytes === 0)
     const whole = many(6, () => talkTo(port, `GET / HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(30_000)}\r\n\r\n`))
     await until('some have to leave', () => whole.filter((talk) => talk.isClosed()).length >= 3)
-    await until('the others are under way', () => gateway.stats.requests === whole.filter((t) => !t.isClosed()).length)
+    await until('the others are in flight', () => gateway.stats.requests === whole.filter((t) => !t.isClosed()).length)
     expect(gateway.stats.heldBytes).toBeLessThanOrEqual(100_000)
     for (const { socket } of whole) socket.destroy()
     await until('nothing is held', () => gateway.stats.connections === 0 && gateway.stats.heldBytes === 0)
@@ -359,7 +359,7 @@ describe('trailers', () => {
     const { port, gateway } = await startGateway(app.url, { gate })
     const session = new Session(port)
     session.write(headers(1, POST), data(1, 'x'))
-    await until('it is under way', () => gateway.stats.requests === 1)
+    await until('it is in flight', () => gateway.stats.requests === 1)
     session.write(
       headers(
         1,
@@ -405,7 +405,7 @@ describe('trailers', () => {
 })
 
 describe('connections', () => {
-  it('of one address are bounded, and those of others and of trusted proxies are not', async () => {
+  it('of one address are bounded, and others’ and trusted proxies’ are not', async () => {
     const app = await silentApp()
     const warnings: string[] = []
     const log = {

@@ -140,7 +140,7 @@ describe('what could be read in two ways', () => {
     expect(answer).toContain('GATEWAY_')
   })
 
-  it('is named: every case above is told from a request that passes', async () => {
+  it('is named: every case above differs from a request that passes', async () => {
     const { port } = await scene()
     expect(await exchangeBytes(port, get('/', `${H}Connection: close\r\n`))).toContain('200 OK')
   })
@@ -154,7 +154,7 @@ describe('what could be read in two ways', () => {
   })
 })
 
-describe('what has one meaning, and is spelled again', () => {
+describe('what has one meaning, and is written again', () => {
   it.each<[what: string, bytes: string, sent: string[], notSent: string[]]>([
     [
       'an absolute target counts, and not Host',

@@ -31,7 +31,7 @@ describe('an attacker who guesses the password of one account', () => {
     ['letters of another width', '{"user": {"email": "\uFF56ictim@a.b"}}'],
   ]
 
-  it('has two guesses, and none more by another spelling', async () => {
+  it('has two guesses, and no more by another form', async () => {
     const { url } = await startRoutes(LOGIN, refuse)
     const post = (body: string, i: number) => () =>
       fetch(`${url}/login`, { method: 'POST', body: body.replace('ictim', `ictim${i}`).replace('ICTIM', `ICTIM${i}`) })
@@ -97,7 +97,7 @@ describe('an answer that passes a tap', () => {
 })
 
 describe('a crowd that waits', () => {
-  it('takes nobody else a place, and its own come back when it leaves', async () => {
+  it('takes no one else’s permit, and its own are released when it leaves', async () => {
     const text = `
 upstreams: { app: APP }
 limits: [{ requests_per_unit: 2, window: 2h, queue: 50 }]

@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 describe.each(PATH_UPSTREAMS)('on %s', (name) => {
-  it('the spellings that the fixture names reach the handler of /login without a gateway', async () => {
+  it('the forms that the fixture names reach the handler of /login without a gateway', async () => {
     const served: string[] = []
     for (const { sent } of PATH_SPELLINGS) {
       if ((await ask(upstream(name).url, sent)).handler === 'login') served.push(sent)
@@ -36,7 +36,7 @@ describe.each(PATH_UPSTREAMS)('on %s', (name) => {
     expect(served).toEqual(PATH_SPELLINGS.filter(({ servedBy }) => servedBy.includes(name)).map(({ sent }) => sent))
   })
 
-  it('no spelling reaches the handler of /login when its limit is used up', async () => {
+  it('no form reaches the handler of /login when its limit is used up', async () => {
     const url = await gatewayTo(upstream(name), FILE)
     const run = { 'x-run': 'all' }
     const first: Answered[] = []
@@ -51,7 +51,7 @@ describe.each(PATH_UPSTREAMS)('on %s', (name) => {
     }
   })
 
-  it('no more requests than the limit reach the handler by one spelling', async () => {
+  it('no more requests than the limit reach the handler by one form', async () => {
     const url = await gatewayTo(upstream(name), FILE)
     for (const { sent, forwarded, charged } of PATH_SPELLINGS) {
       if (charged !== 'login') continue
@@ -91,7 +91,7 @@ routes:
     ])
   })
 
-  it('is told apart by case where the file or the route says so', async () => {
+  it('is case-sensitive where the file or the route says so', async () => {
     const limits = 'limits: [{ requests_per_unit: 1, unit: hour, by: everyone }]'
     const text = `
 upstreams: { app: APP }
@@ -144,7 +144,7 @@ routes:
     expect([status, JSON.parse(body).code]).toEqual([400, 'GATEWAY_PATH_AMBIGUOUS'])
   })
 
-  it('goes on as it was sent where the routes say so, which the log warns of', async () => {
+  it('is forwarded as it was sent where the routes say so, which the log warns of', async () => {
     const app = upstream('Node')
     const { file } = routesFile(FILE.replace('APP', app.url).replace('upstreams', 'forward_path: as_sent\nupstreams'))
     const { url, lines } = await startGateway(['--routes', file])
@@ -194,19 +194,19 @@ routes:
     return found
   }
 
-  it('hold for every spelling, however their author wrote a path', async () => {
+  it('hold for every form, however their author wrote a path', async () => {
     const url = await start('')
     const logins = ['/login', '/LOGIN', '/login/', '/x/../login', '/%6cogin', '/login;x=1', '/login;y']
     expect(await reached(url, ...logins)).toEqual([200, 429, 429, 429, 429, 429, 429])
     expect(await reached(url, '/files/a', '/FILES/b', '/files')).toEqual([200, 429, 429])
   })
 
-  it('tell paths apart by case where the route does', async () => {
+  it('distinguish paths by case where the route does', async () => {
     const url = await start(', case_sensitive: true')
     expect(await reached(url, '/login', '/Login', '/Login', '/login')).toEqual([200, 200, 429, 200])
   })
 
-  it('are asked about the path that a route without descriptors of its own has, and about the word path', async () => {
+  it('are asked about the path that a route without descriptors has, and about the word path', async () => {
     const url = await start(', descriptors: [[path]]')
     expect(await reached(url, '/login', '/LOGIN;x')).toEqual([200, 429])
   })

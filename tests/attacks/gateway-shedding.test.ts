@@ -51,7 +51,7 @@ describe('a stranger who says that its requests are critical', () => {
 })
 
 describe('clients that are slow on purpose', () => {
-  it('keep nobody out by sending bodies byte by byte', async () => {
+  it('keep no one out by sending bodies byte by byte', async () => {
     const { url } = await startRoutes(ROUTES, (request, response) => {
       request.resume()
       request.on('end', () => response.end())
@@ -63,7 +63,7 @@ describe('clients that are slow on purpose', () => {
     expect(slow.filter(({ isClosed }) => isClosed()).length).toBeLessThan(50)
   })
 
-  it('keep nobody out by not reading answers', async () => {
+  it('keep no one out by not reading answers', async () => {
     const { url } = await startRoutes(ROUTES, (_, response) => response.end('x'.repeat(1_000_000)))
     for (let i = 0; i < 20; i++) talkTo(portOf(url), 'GET /pay HTTP/1.1\r\nHost: a\r\n\r\n').socket.pause()
     await until('others are served', async () => (await fetch(`${url}/a`)).status === 200)

@@ -39,7 +39,7 @@ describe('greedy clients of the gateway', () => {
     talk.socket.destroy()
   })
 
-  it('who send thousands of requests at once are answered one by one, without a deep stack', async () => {
+  it('who send thousands of requests in one burst are answered one by one, without a deep stack', async () => {
     const gate = { admit: () => ({ kind: 'refused' as const, status: 429, headers: [], body: '' }) }
     const { port } = await startGateway('http://127.0.0.1:9', { gate })
     const talk = talkTo(port, GET.repeat(5_000))
@@ -77,7 +77,7 @@ describe('greedy clients of the gateway', () => {
   it.each([
     ['a body', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000\r\n\r\n'],
     ['more requests', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'],
-  ])('who go on sending %s while they have to wait are hardly read from', async (_, head) => {
+  ])('who keep sending %s while they have to wait are hardly read from', async (_, head) => {
     const clock = new ManualClock()
     const gate = { admit: () => new Promise<never>(() => {}) }
     const { port, gateway } = await startGateway('http://127.0.0.1:9', {
@@ -87,7 +87,7 @@ describe('greedy clients of the gateway', () => {
     })
     const talk = talkTo(port, head)
     talk.socket.write(Buffer.alloc(32 * 1_048_576))
-    await until('it is under way', () => gateway.stats.requests === 1)
+    await until('it is in flight', () => gateway.stats.requests === 1)
     const readBytes = (): number => gateway.connectionsInFlight()[0]?.bytesRead ?? 0
     let looks = 0
     await until('it is read no further', () => {
@@ -154,7 +154,7 @@ describe('greedy clients of the gateway', () => {
     expect([undefined, 431]).toContain(status)
   })
 
-  it('who speak anything else than HTTP are answered, and the gateway goes on', async () => {
+  it('who speak anything else than HTTP are answered, and the gateway continues', async () => {
     const app = await startApp((_, response) => response.end('ok'))
     const { port, url, gateway } = await startGateway(app)
     const noise = [
@@ -204,7 +204,7 @@ describe('greedy upstreams of the gateway', () => {
     await until('it is given up', () => gateway.stats.requests === 0 && gateway.stats.upstreamConnections === 0)
   })
 
-  it('that say something when nobody has asked are not believed', async () => {
+  it('that send something unasked are not believed', async () => {
     const patient = await startRaw((socket) => {
       socket.on('data', () => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')

@@ -74,7 +74,7 @@ describe('ten thousand requests that do not end', () => {
     expect(after - before).toBeLessThanOrEqual(Math.ceil(MANY / BATCH) + 2)
   })
 
-  it.each(KINDS)('of %s are divided, however many are asked for at once', (_, keyOf) => {
+  it.each(KINDS)('of %s are divided, however many are requested together', (_, keyOf) => {
     const permits = Array.from({ length: MANY }, (_each, i): HeldPermits => {
       return { id: i.toString(16).padStart(16, '0'), held: [{ key: keyOf(i), limit: PLACES, places: 1 }] }
     })

@@ -38,7 +38,7 @@ const overHttp: [string, string, object][] = [
   ['a limit', '/json', JSON_LIMIT],
 ]
 
-describe('a caller that nobody trusts', () => {
+describe('an untrusted caller', () => {
   it.each(overHttp)('is refused over HTTP, with what to set: %s to %s', async (_, path, body) => {
     const service = await startWhole()
     await service.post('/v1/check', { ...ASK, cost: 3 })
@@ -110,7 +110,7 @@ describe('a caller that nobody trusts', () => {
     expect((await service.post('/v1/acquire', JOB)).status).toBe(200)
   })
 
-  it('renews a bounded number of leases at once', async () => {
+  it('renews a bounded number of leases together', async () => {
     const service = await startWhole()
     expect(await problemOf(await service.post('/v1/renew', { leases: Array(101).fill('a') }))).toEqual([
       400,
@@ -129,7 +129,7 @@ describe('a caller that nobody trusts', () => {
     expect((await after.post('/v1/acquire', JOB)).status).toBe(429)
   })
 
-  it('is nobody to Envoy’s own door, which takes limits and negative hits as ever', async () => {
+  it('is unknown to Envoy’s own door, which takes limits and negative hits as ever', async () => {
     const service = await startWhole()
     await service.post('/v1/check', { ...ASK, cost: 3 })
     expect(await service.call('envoy', JSON_LIMIT)).toMatchObject({ overallCode: 'OK' })

@@ -71,14 +71,14 @@ describe('a request of a web page', () => {
     expect(await left(service)).toBe(3)
   })
 
-  it('of its own origin is answered, and so is one that somebody typed', async () => {
+  it('of its own origin is answered, and so is one that was typed', async () => {
     const service = await startWhole()
     const own = { origin: service.http, 'sec-fetch-site': 'same-origin' }
     expect((await send(service, '/v1/check', { ...json, ...own })).status).toBe(200)
     expect((await send(service, '/v1/check', { ...json, 'sec-fetch-site': 'none' })).status).toBe(429)
   })
 
-  it('that asks beforehand whether it may is not told that it may', async () => {
+  it('that sends a preflight request gets no permission', async () => {
     const service = await startWhole()
     const asks = { origin: 'https://evil.example', 'access-control-request-method': 'POST', connection: 'close' }
     const response = await fetch(`${service.http}/v1/check`, { method: 'OPTIONS', headers: asks })

@@ -92,9 +92,9 @@ describe('a client that leaves', () => {
   it.each([
     ['in the middle of its body', `${HEAD}Content-Length: 100\r\n\r\n{`],
     ['in the middle of a chunk', `${HEAD}Transfer-Encoding: chunked\r\n\r\n5\r\n{`],
-    ['while it waits to be told to go on', `${HEAD}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`],
+    ['while it waits for 100 Continue', `${HEAD}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`],
     ['in the middle of a body that is too large', `${HEAD}Content-Length: 900000\r\n\r\n${'a'.repeat(70_000)}`],
-  ])("%s is nobody's fault, and not reported", async (_, text) => {
+  ])('%s is no one’s fault, and not reported', async (_, text) => {
     const failed = vi.fn()
     await start({ failed })
     const requests = vi.fn()
@@ -115,7 +115,7 @@ const connections = (): Promise<number> =>
   })
 
 describe('bodies that are not complete', () => {
-  it('are held up to a bound: the one that goes past is answered 503, and others are answered later', async () => {
+  it('are held up to a bound: the next one is answered 503, and others are answered later', async () => {
     await start({ bounds: { maxBodyBytes: 100_000 } })
     const half = `${HEAD}Content-Length: 60000\r\n\r\n${' '.repeat(40_000)}`
     const slow = [await client(half), await client(half), await client(half)]

@@ -68,7 +68,7 @@ describe('large headers', () => {
     attacker.leave()
   })
 
-  it('of calls under way are dropped when the handler has the call', async () => {
+  it('of calls in flight are dropped when the handler has the call', async () => {
     echo = await startEcho()
     const attacker = await Attacker.begin(echo.address)
     await flood(attacker, STREAMS, (i) => wholeCall(ECHO.hold, i))
@@ -86,7 +86,7 @@ describe('large headers', () => {
     attacker.leave()
   })
 
-  it('that a handler has read are counted until the call ends, and bounded as those of other calls', async () => {
+  it('that a handler has read are counted until the call ends, and bounded like other calls', async () => {
     echo = await startEcho()
     echo.server.unary('/test.Attack/Reads', (call) => void call.metadata.get('x-large'))
     const attacker = await Attacker.begin(echo.address)
@@ -126,7 +126,7 @@ describe('Health/Watch, which never ends', () => {
     registerHealth(echo.server, new Health(), [])
   }
 
-  it('is admitted a few times on a connection, and others are answered at once', async () => {
+  it('is admitted a few times on a connection, and others are answered immediately', async () => {
     await startHealth()
     const attacker = await Attacker.begin(echo.address)
     await flood(attacker, STREAMS, (i) => wholeCall(WATCH, i))
@@ -136,7 +136,7 @@ describe('Health/Watch, which never ends', () => {
     attacker.leave()
   })
 
-  it('is admitted so many times in a process, and then said not to be there, so that clients go on without', async () => {
+  it('is admitted so many times in a process, and then said not to be there, so that clients continue without', async () => {
     await startHealth()
     const attackers = await Promise.all(
       Array.from({ length: MAX_WATCHES / MAX_WATCHES_OF_A_CONNECTION }, () => Attacker.begin(echo.address)),

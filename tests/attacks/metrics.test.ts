@@ -24,7 +24,7 @@ function numberOf(text: string, series: string): number | undefined {
 const WEIRD = ['x', 'a"b', 'a\\b', 'a\nb', '{}', 'other', '__proto__', 'constructor', 'é', ' ', 'a'.repeat(200)]
 
 describe('what strangers send, and the metrics', () => {
-  it('makes no series: values, domains that nobody defined, and limits of their own', async () => {
+  it('makes no series: values, undefined domains, and request limits', async () => {
     const service = await startWhole(['--trust-callers'])
     await service.post('/v1/check', ASK)
     await service.post('/v1/check', { ...ASK, domain: 'x' })

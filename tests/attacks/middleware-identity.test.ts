@@ -62,7 +62,7 @@ describe.each(APPS)('a limit of one, in an app on $name', (app) => {
   }
   const withKey = (i: number): Record<string, string> => ({ authorization: `Bearer token${i}` })
 
-  it('is not escaped by a key that is made up beside the one that is good', async () => {
+  it('is not escaped by a made-up key next to a valid one', async () => {
     const options: AttackOptions = { limit: 1, window: '1d', identity: { apiKey: { query: 'key' } } }
     expect(await passed(options, (i) => ({ authorization: 'Bearer good', 'x-api-key': `made-up-${i}` }))).toBe(1)
     expect(await passed(options, (i) => ({ 'x-api-key': 'good', authorization: `Bearer made-up-${i}` }))).toBe(1)

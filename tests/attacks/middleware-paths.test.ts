@@ -82,7 +82,7 @@ describe.each(APPS)('a rule about a path, in an app on $name', (app) => {
   it.each([
     ['/login', LOGINS],
     ['/users/42', USERS],
-  ])('%s holds for every spelling that reaches its handler', async (path, spellings) => {
+  ])('%s holds for every form that reaches its handler', async (path, spellings) => {
     const send = await start(once(path))
     expect(await send(path)).toBe(200)
     for (const spelling of spellings) {
@@ -116,7 +116,7 @@ describe.each(APPS)('a rule about a path, in an app on $name', (app) => {
     expect(await send('/login')).toBe(200)
   })
 
-  it('holds for every spelling where each path has a budget of its own', async () => {
+  it('holds for every form where each path has a separate budget', async () => {
     const send = await start(once())
     for (const spelling of LOGINS) await send(spelling)
     expect(reached).toEqual(['login'])
@@ -128,7 +128,7 @@ describe.each(APPS)('a rule about a path, in an app on $name', (app) => {
     expect([await send('/Report'), await send('/users/1'), await send('/users/1')]).toEqual([200, 200, 200])
   })
 
-  it.each(['/Report', '/%52eport', '/./Report'])('may itself be spelled in many ways: %s', async (path) => {
+  it.each(['/Report', '/%52eport', '/./Report'])('may itself be written in many forms: %s', async (path) => {
     const send = await start(once(path))
     expect([await send('/Report'), await send('/Report')]).toEqual([200, 429])
     await send('/report')
@@ -147,7 +147,7 @@ describe.each(APPS)('a rule about a path, in an app on $name', (app) => {
   })
 })
 
-describe('handlers whose paths differ in case or slashes alone, where a router tells them apart', () => {
+describe('handlers whose paths differ in case or slashes alone, where a router distinguishes them', () => {
   const PATHS = ['/login', '/Login', '/login/']
   const ask = async (): Promise<number[]> => {
     const statuses: number[] = []

@@ -87,10 +87,7 @@ describe('an app that says whom to trust is not warned about', () => {
     ['Fastify', () => onFastify(ONE, { trustProxy: 1 })],
     ['Fastify, without proxies', () => onFastify(ONE, {})],
     ['Fastify, by options', () => onFastify({ ...ONE, ...TRUSTING }, { trustProxy: true })],
-    [
-      'Fastify, with a key of its own',
-      () => onFastify({ max: 1, keyGenerator: () => 'k' }, { trustProxy: true }, theirs),
-    ],
+    ['Fastify, with its own key', () => onFastify({ max: 1, keyGenerator: () => 'k' }, { trustProxy: true }, theirs)],
     ['Nest on Fastify', () => onNest({ ...ONE, ...TRUSTING }, new FastifyAdapter({ trustProxy: true }))],
     ['Nest on Express', () => onNest(ONE, new ExpressAdapter(), 1)],
     ['Express', () => onExpress(ONE, 1)],

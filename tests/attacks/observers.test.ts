@@ -28,14 +28,14 @@ async function logged(...args: string[]) {
   return { ...service, text, records }
 }
 
-describe('whoever fills the decision log', () => {
+describe('a caller that fills the decision log', () => {
   it('gets so many refusals into it in a second, and the others are counted', async () => {
     const { call, records } = await logged('--decision-log-refusals=5')
     const requests = Array.from({ length: 256 }, () => ASK)
     for (let i = 0; i < 20; i++) await call('check', { requests })
     const refused = 20 * 256 - 3
     // One refusal at a time, until a second begins in which there is room for it, and all that were dropped are told.
-    const told = await until('the number of dropped lines is told', async () => {
+    const told = await until('the number of dropped lines is logged', async () => {
       await call('check', { requests: [ASK] })
       const dropped = records().reduce((sum, record) => sum + (record.dropped ?? 0), 0)
       return dropped > refused - 100 && dropped

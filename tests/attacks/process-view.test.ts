@@ -69,7 +69,7 @@ describe('what is remembered for people who look', () => {
     expect(await view.owners(asked)).toEqual({})
   })
 
-  it('tells other nodes no more than a bounded number of characters, however long ids and keys are', () => {
+  it('sends other nodes no more than a bounded number of characters, however long ids and keys are', () => {
     const id = 'x'.repeat(4_096)
     const activity = new RecentActivity()
     for (let i = 0; i < 5_000; i++) activity.add({ domain: 'd', id: `${i}${id}`, ...ONE }, 0)
@@ -88,7 +88,7 @@ describe('what is remembered for people who look', () => {
     ['a key that is no text', [{ ...GOOD_REFUSAL, key: { toString: 'x' } }]],
     ['a key of a megabyte', [{ ...GOOD_REFUSAL, key: 'x'.repeat(1_048_576) }]],
     ['nothing in a list', [null]],
-  ])('believes no other node that tells %s', (_, answer) => {
+  ])('believes no other node that sends %s', (_, answer) => {
     expect(listOf(readRefusal)([GOOD_REFUSAL])).toEqual([GOOD_REFUSAL])
     expect(listOf(readRefusal)(answer)).toBeUndefined()
   })

@@ -42,7 +42,7 @@ async function startVictim(...args: string[]): Promise<Victim> {
   }
 }
 
-describe('an address that turns against those who read it', () => {
+describe('an address that turns against its readers', () => {
   it('by sending for ever is heard for 8 MiB', async () => {
     const server = await startRulesServer(text(ruleText(1_000, 'a')))
     const victim = await startVictim('--rules', server.url.href)
@@ -155,9 +155,11 @@ async function turned(attack: (stream: ServerHttp2Stream) => void, ...args: stri
 }
 
 const isAway = ({ logged }: Victim, reason: string): Promise<unknown> =>
-  until(`it is away: ${reason}`, () => logged.some((line) => line.startsWith('rules.away') && line.includes(reason)))
+  until(`it is unavailable: ${reason}`, () =>
+    logged.some((line) => line.startsWith('rules.away') && line.includes(reason)),
+  )
 
-describe('a control plane that turns against those who follow it', () => {
+describe('a control plane that turns against its clients', () => {
   it('by announcing much is left before it has sent any of it', async () => {
     const { victim } = await turned((stream) => stream.write(framed(Buffer.alloc(0), 0xffff_ffff)))
     await isAway(victim, 'a message of 4294967295 bytes, above the maximum of 8388608')
@@ -214,7 +216,7 @@ describe('a control plane that turns against those who follow it', () => {
     expect([victim.domains(), await victim.decides()]).toEqual(['a', 200])
   })
 
-  it('by ending calls with a long story has only its beginning told, in one line', async () => {
+  it('by ending calls with a long story has only its beginning logged, in one line', async () => {
     const { victim } = await turned((stream) => {
       stream.once('wantTrailers', () =>
         stream.sendTrailers({ 'grpc-status': '16', 'grpc-message': `a%0Alevel=error ${'x'.repeat(5_000)}` }),

@@ -43,7 +43,7 @@ async function slowStore(delayMs: number) {
 }
 
 describe.each(['exact', 'leased', 'eventual'] as const)('with a store that is too slow, a rule (%s)', (consistency) => {
-  it('admits no more than its limit and what the node may admit by itself', async () => {
+  it('admits no more than its limit and what the node may admit alone', async () => {
     const { store, fallbacks } = await slowStore(1_000)
     const charge = chargeOf(`sluice:{1}:${randomUUID()}`, consistency)
     let allowed = 0

@@ -19,7 +19,7 @@ afterEach(() => Promise.all(open.splice(0).map((limiter) => limiter.close())))
 const allowedOf = (answers: readonly { readonly allowed: boolean }[]): boolean[] =>
   answers.map(({ allowed }) => allowed)
 
-describe('while Redis is away, a limit that says nothing about it', () => {
+describe('while Redis is unavailable, a limit that says nothing about it', () => {
   it('admits what is below the limit and refuses what is above, in the library', async () => {
     const limiter = rateLimit({ limit: 3, window: '1d', redis: gone, log: () => {} })
     open.push(limiter)

@@ -18,7 +18,7 @@ descriptors:
 `
 
 describe('usage', () => {
-  it('grows neither with customers nor with paths that somebody makes up', async () => {
+  it('grows neither with customers nor with made-up paths', async () => {
     const book = new QuotaBook({ hash })
     book.put('customers', 'acme', customer('acme'))
     const counter = new UsageCounter(() => book)

@@ -66,7 +66,7 @@ describe('the judge of an overload', () => {
       'test is shed first',
     ],
     [
-      'it goes on for long',
+      'it lasts long',
       (kind, at) => (at >= 8_000 && at < 11_500 ? good(kind, 7_990) : good(kind, at)),
       'recovers within 3 s',
     ],

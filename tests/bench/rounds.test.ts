@@ -60,7 +60,7 @@ test('what a stall brings together is due to be refused', () => {
   expect(due.judge(0.8).due).toBeCloseTo(0.8)
 })
 
-test('a thing for which there is no room waits, and how late it is begun is told', async () => {
+test('a thing for which there is no room waits, and how late it is begun is reported', async () => {
   const begun: number[] = []
   let refusals = 3
   const late = await paced(100_000, 5, { begin: (n: number) => refusals-- <= 0 && begun.push(n) > 0 })

@@ -30,7 +30,7 @@ async function killed(redis: RedisServer, ...nodes: ReturnType<typeof node>[]): 
 }
 
 describe('while Redis is killed', () => {
-  it('open rules admit, closed rules refuse, and all is counted again when it is back', async () => {
+  it('open rules admit, closed rules refuse, and all is counted again when it has recovered', async () => {
     const redis = await server()
     const one = node(redis)
     await one.connected()
@@ -82,7 +82,7 @@ describe('while Redis is killed', () => {
 })
 
 describe('while Redis is paused', () => {
-  it('every transition is told, and the policy answers all along', async () => {
+  it('every transition is reported, and the policy answers all along', async () => {
     const redis = await server()
     const one = node(redis)
     await one.connected()

@@ -41,7 +41,7 @@ describe('the ACL of docs/redis.md', () => {
     await redis.call(...line.replace(' +subscribe', '').split(' '))
     const bench = open(`redis://sluice:password@127.0.0.1:${redis.port}`)
     bench.store.listen({ noticed() {}, connected() {} })
-    await until('it is told', () => bench.told('warned').length > 0)
+    await until('it is notified', () => bench.told('warned').length > 0)
     expect(String(bench.told('warned')[0])).toContain('the Redis user may not subscribe to sluice:notices')
   })
 
@@ -102,7 +102,7 @@ describe('the way in', () => {
     expect(await charged(redis)).toBe(1)
   })
 
-  it('stays closed with a wrong password, and that is told', async () => {
+  it('stays closed with a wrong password, and that is reported', async () => {
     const redis = await server({ password: 'right' })
     const bench = open(`redis://:wrong@127.0.0.1:${redis.port}`)
     await until('it is refused', () => bench.told('disconnected').length > 0)
@@ -111,7 +111,7 @@ describe('the way in', () => {
     expect(bench.journal.join()).not.toContain('wrong@')
   })
 
-  it('is a database of its own', async () => {
+  it('is a separate database', async () => {
     const redis = await server()
     const bench = open(`${redis.url}/3`)
     await bench.connected()
@@ -128,7 +128,7 @@ describe('the way in', () => {
     expect(await charged(redis)).toBe(1)
   })
 
-  it('is TLS, with an authority of our own', async () => {
+  it('is TLS, with a private authority', async () => {
     const redis = await server({ tls: true })
     const bench = open(redis.url, { tls: { ca: redis.tls?.ca as string } })
     await bench.connected()
@@ -146,7 +146,7 @@ describe('the way in', () => {
     expect(await stranger.fault()).toBe('offline')
   })
 
-  it('stays closed when nobody vouches for the server', async () => {
+  it('stays closed when the server’s authority is unknown', async () => {
     const redis = await server({ tls: true })
     const bench = open(redis.url)
     await until('it is refused', () => bench.told('disconnected').length > 0)

@@ -10,7 +10,7 @@ const PLACES = compileLimit({ algorithm: 'concurrency', limit: 3 })
 const hasty = () => charge(1, { policy: { onStoreFailure: 'open', localShare: 1, timeoutMs: 30 } })
 
 describe('Redis that is down', () => {
-  it('at the start is "offline" at once, and is used as soon as it is up', async () => {
+  it('at the start is "offline" immediately, and is used as soon as it is up', async () => {
     const redis = await server()
     await redis.kill()
     const bench = open(redis.url)
@@ -52,7 +52,7 @@ describe('Redis that is down', () => {
     await expect(store.reset('p', PLACES)).rejects.toMatchObject(offline)
   })
 
-  it('tells that it went and that it came back', async () => {
+  it('reports that it was lost and that it recovered', async () => {
     const redis = await server()
     const bench = open(redis.url)
     await bench.connected()
@@ -66,7 +66,7 @@ describe('Redis that is down', () => {
   })
 })
 
-describe('a connection that breaks while a charge is under way', () => {
+describe('a connection that breaks while a charge is in flight', () => {
   it('leaves a charge that was made as it is: once', async () => {
     const redis = await server()
     const proxy = await proxyTo(redis)
@@ -190,7 +190,7 @@ describe('Redis that is silent', () => {
     expect(proxy.connections).toBe(1)
   })
 
-  it('has its connection dropped when nobody asks anything, and an idle one that is well has not', async () => {
+  it('has its connection dropped when nothing is asked, and an idle healthy one has not', async () => {
     const redis = await server()
     const proxy = await proxyTo(redis)
     const [silent, well] = [open(proxy.url), open(redis.url)]
@@ -250,7 +250,7 @@ describe('a script that the server does not know', () => {
 describe('close', () => {
   const sockets = () => process.getActiveResourcesInfo().filter((name) => name.startsWith('TCPSocket')).length
 
-  it('ends at once whatever the connection does, and leaves no socket', async () => {
+  it('ends immediately whatever the connection does, and leaves no socket', async () => {
     const redis = await server()
     const proxy = await proxyTo(redis)
     const gone = await server()
@@ -267,7 +267,7 @@ describe('close', () => {
     await until('no socket is left', () => sockets() <= before)
   })
 
-  it('ends what is under way with a fault', async () => {
+  it('ends calls in flight with a fault', async () => {
     const redis = await server()
     const bench = open(redis.url)
     await bench.connected()

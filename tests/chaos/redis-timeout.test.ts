@@ -48,7 +48,7 @@ async function startSlow(timeout: string) {
   return { proxy, ask }
 }
 
-it.each(['user', 'leased'])('a rule without a deadline of its own waits for --redis-timeout (%s)', async (key) => {
+it.each(['user', 'leased'])('a rule without a deadline waits for --redis-timeout (%s)', async (key) => {
   const { proxy, ask } = await startSlow('60s')
   await until('Redis decides', async () => !JSON.stringify(await ask(key)).includes('fallback'))
   proxy.blackhole()
@@ -93,7 +93,7 @@ it('redisTimeoutMs of the library does the same for rules', async () => {
   expect((await patient).tightest?.verdict).not.toHaveProperty('fallback')
 })
 
-it.each([0, 1.5, '5', 60_001])('a redisTimeoutMs of %o is refused at once', (redisTimeoutMs) => {
+it.each([0, 1.5, '5', 60_001])('a redisTimeoutMs of %o is refused immediately', (redisTimeoutMs) => {
   const options = { limit: 1, window: '1m', redis: 'redis://127.0.0.1:1', redisTimeoutMs } as never
   expect(() => rateLimit(options)).toThrow('GATE_OPTIONS_INVALID: redisTimeoutMs: got')
 })

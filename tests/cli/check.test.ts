@@ -71,7 +71,7 @@ describe('sluice check', () => {
     )
   })
 
-  it('draws rules as a service that is told to be compatible reads them, and says so', async () => {
+  it('draws rules as a service in compatibility mode reads them, and says so', async () => {
     const rules = new RuleDirectory({ 'd.yaml': LIMIT })
     expect(await printedBy(check, [rules.path, '--compatibility', 'envoyproxy-ratelimit'])).toBe(
       lines(
@@ -120,7 +120,7 @@ descriptors:
     )
   })
 
-  it('checks several files together, and joins domains when told', async () => {
+  it('checks several files together, and joins domains when configured', async () => {
     const rules = new RuleDirectory({
       'a.yaml': ruleText(1),
       'b.yaml': 'domain: api\ndescriptors: [{ key: ip, rate_limit: { unlimited: true } }]\n',
@@ -142,7 +142,7 @@ descriptors:
     })
   })
 
-  it('prints all errors at once to standard error, in order, and ends with exit code 1', () => {
+  it('prints all errors together to standard error, in order, and ends with exit code 1', () => {
     const rules = new RuleDirectory({ 'broken.yaml': BROKEN, 'other.yaml': 'domain: b\ndescriptor: []\n' })
     expect(run(['check', 'rules'], { cwd: rules.at('..') })).toEqual({
       status: 1,

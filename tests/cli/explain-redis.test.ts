@@ -36,7 +36,7 @@ function scene(redis: string, keys: 'readable' | 'compact' = 'readable') {
 }
 
 describe.each(['readable', 'compact'] as const)('sluice explain --redis, with %s keys', (keys) => {
-  it.each(ALGORITHMS)('tells what is used and left of %s, and changes nothing', async (algorithm) => {
+  it.each(ALGORITHMS)('shows what is used and left of %s, and changes nothing', async (algorithm) => {
     const redis = await sharedRedis()
     const { keyPrefix, explained, stateOf, check } = scene(redis.url, keys)
     expect(await stateOf(algorithm)).toBe('0 used, 4 left; not refused')
@@ -51,7 +51,7 @@ describe.each(['readable', 'compact'] as const)('sluice explain --redis, with %s
     expect(await stateOf(algorithm)).toMatch(/^4 used, 0 left; refused.*; unused again in \d/)
   })
 
-  it('tells what is held of places, and what is lent', async () => {
+  it('shows what is held of permits, and what is lent', async () => {
     const { url } = await sharedRedis()
     const { stateOf, check, acquire } = scene(url, keys)
     await acquire('places')

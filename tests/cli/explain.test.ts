@@ -155,7 +155,7 @@ describe('sluice explain: which pattern is taken', () => {
     )
   })
 
-  it('lists eight patterns at the most', async () => {
+  it('lists at most eight patterns', async () => {
     const many = Array.from({ length: 11 }, (_, i) => `  - { key: k, value: v${i} }\n`).join('')
     expect(await explained(`domain: d\ndescriptors:\n${many}`, 'k=x')).toContain(
       '  k=x  no match; this level has k=v0, k=v1, k=v2, k=v3, k=v4, k=v5, k=v6, k=v7, and 3 more\n',
@@ -383,7 +383,7 @@ describe('sluice explain: docs/rules.md', () => {
 })
 
 describe('sluice explain: compatibility', () => {
-  it('explains rules as a service that is told to be compatible reads them', async () => {
+  it('explains rules as a service in compatibility mode reads them', async () => {
     const text = 'domain: d\ndescriptors: [{ key: user, rate_limit: { unit: minute, requests_per_unit: 5 } }]\n'
     const rules = new RuleDirectory({ 'd.yaml': text })
     vi.stubEnv('SLUICE_COMPATIBILITY', 'envoyproxy-ratelimit')
@@ -464,7 +464,7 @@ descriptors:
   const boundOf = async (...args: string[]): Promise<string | undefined> =>
     /^ +bound +(.*)$/m.exec(await explained(EVENTUAL, 'user=42', ...args))?.[1]
 
-  it('say how much more than the limit they admit at the most', async () => {
+  it('say how much more than the limit they admit at most', async () => {
     expect(await boundOf()).toBe(
       'over the limit by at most 100 with 2 nodes, 300 with 4 nodes, 1500 with 16 nodes: ' +
         '(nodes − 1) × the smaller of 100 and their rate × 300ms',

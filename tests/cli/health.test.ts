@@ -44,7 +44,7 @@ describe('sluice health', () => {
     expect(await printedBy(health, ['--live', '--admin', `127.0.0.1:${port}`])).toBe('ok\n')
   })
 
-  it('fails when nobody answers', async () => {
+  it('fails when nothing answers', async () => {
     const server = createServer()
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const { port } = server.address() as AddressInfo
@@ -66,7 +66,7 @@ describe('sluice health', () => {
     expect(await printedBy(health, [])).toBe('ok\n')
   })
 
-  it('takes no arguments beside its flags', async () => {
+  it('takes no arguments other than its flags', async () => {
     expect(await refusedBy(health, ['now'])).toBe(
       'FLAG_UNKNOWN: health: got "now". Run the command with --help to list its flags.',
     )

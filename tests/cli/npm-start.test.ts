@@ -120,7 +120,7 @@ describe('npm start', () => {
     expect(output).not.toContain('stopping immediately')
   })
 
-  it('ends at once at the second Ctrl-C', async () => {
+  it('ends immediately at the second Ctrl-C', async () => {
     const run = await npmRun('start', { npm_config_script_shell: 'sh', ...(await onPostgres()) })
     const socket = await halfSent(run.url)
     process.kill(-run.group, 'SIGINT')

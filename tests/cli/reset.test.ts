@@ -72,7 +72,7 @@ describe.each(PLACES)('sluice reset, on %s with %s keys', (_, keys, urlOfServer)
     for (const node of nodes) expect((await node.check(domain, { [key]: 'bob' })).allowed).toBe(false)
   })
 
-  it('resets a whole domain, and no other, when it is told to', async () => {
+  it('resets a whole domain, and no other, when asked to', async () => {
     const url = await urlOfServer()
     const [rules, others] = [ruleFile(rulesOf(domain)), ruleFile(rulesOf(`${domain}2`))]
     const node = await startNode(`--rules=${rules}`, `--rules=${others}`, `--redis=${url}`, `--keys=${keys}`)
@@ -172,13 +172,13 @@ describe('sluice reset refuses', () => {
   it.each<[string, string[], string]>([
     ['nothing to forget', [], 'RESET_TARGET_INVALID: reset: no target is given'],
     [
-      'two things at once',
+      'two things together',
       ['--all', '--domain=d', 'a=b'],
       'RESET_TARGET_INVALID: reset: key=value and --all are given together',
     ],
     ['everything', ['--all'], 'RESET_TARGET_INVALID: reset: --all without --domain'],
     ['a descriptor without rules', ['a=b'], 'RESET_TARGET_INVALID: reset: key=value without --rules'],
-    ['the key of somebody else', ['--key', 'session:1'], 'RESET_TARGET_INVALID: --key: got "session:1"'],
+    ['the key of another program', ['--key', 'session:1'], 'RESET_TARGET_INVALID: --key: got "session:1"'],
     [
       'the key of another prefix',
       ['--key', 'sluice:{1}:a', '--key-prefix', 'p:'],
@@ -206,7 +206,7 @@ describe('sluice reset refuses', () => {
     )
   })
 
-  it('to be silent when nodes cannot be told', async () => {
+  it('to be silent when nodes cannot be notified', async () => {
     const redis = await sharedRedis()
     const user = `u${randomUUID()}`
     await redis.call('ACL', 'SETUSER', user, 'on', '>pw', '~*', 'resetchannels', '+@all')

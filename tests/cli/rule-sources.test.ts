@@ -39,7 +39,7 @@ describe('sluice check', () => {
 })
 
 describe('sluice serve', () => {
-  it('ends with success when it is told to while it waits for its first rules', async () => {
+  it('ends with success when stopped while it waits for its first rules', async () => {
     const plane = await ControlPlane.start()
     const { child, ended } = await ran(
       { LOG_FORMAT: 'json' },
@@ -79,7 +79,7 @@ describe('sluice serve', () => {
     const rate_limit = { unit: 'DAY', requests_per_unit: 1 }
     plane.set('default', '2', [{ name: 'a', domain: 'a', descriptors: [{ key: 'user', rate_limit }] }])
     await until('all workers have rules', async () => (await health()) === 200)
-    await until('the control plane is told', () => plane.acks.at(-1)?.version_info === '2')
+    await until('the control plane is notified', () => plane.acks.at(-1)?.version_info === '2')
     const body = JSON.stringify({ domain: 'a', descriptors: [{ entries: [{ key: 'user', value: 'u' }] }] })
     const statuses = []
     for (let i = 0; i < 4; i++) {

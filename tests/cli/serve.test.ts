@@ -111,7 +111,7 @@ describe('sluice serve', () => {
     expect(await output).toMatch(/ info {2}stopped\n$/)
   })
 
-  it('answers what is under way before it stops', async () => {
+  it('answers requests in flight before it stops', async () => {
     const { child, url, output } = await start()
     const port = Number(new URL(url).port)
     const idle = await connected(port)

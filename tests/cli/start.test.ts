@@ -43,7 +43,7 @@ const builtinsOf = (urls: readonly string[]): string[] =>
   textsOf(urls).flatMap((text) => [...text.matchAll(/^import .*["']node:([\w/]+)["'];?$/gm)].map(([, name]) => name))
 
 describe('a start of the service', () => {
-  it('reads a few files of its own, and none of another package', async () => {
+  it('reads a few of its own files, and none of another package', async () => {
     const files = await loadedByService()
     expect(namesOf(files)).toEqual(expect.arrayContaining(['sluice.mjs', 'main.js', 'serve.js', 'yaml.cjs']))
     expect(placesOf(files)).toEqual(new Set(['bin', 'dist/bundle']))

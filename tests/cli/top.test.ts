@@ -82,7 +82,7 @@ describe('sluice top', () => {
     expect(new Set(tokens)).toEqual(new Set(['Bearer a token']))
   })
 
-  it('says that a service is gone, goes on trying, and finds it again', async () => {
+  it('says that a service is gone, keeps trying, and finds it again', async () => {
     const { url, setThere } = await adminOf()
     const { lines } = topOf({}, '--admin', url, '--json', '--interval', '100ms')
     const last = () => JSON.parse(lines().at(-1) ?? '{}')

@@ -26,7 +26,7 @@ describe('the check client and a service', () => {
     expect((await client.acquire(ask('jobs', 1))).allowed).toBe(true)
   })
 
-  it('hold places for longer than they last by themselves', async () => {
+  it('hold permits for longer than their lease', async () => {
     const url = await startApi()
     let renewals = 0
     let enough = (): void => {}
@@ -59,7 +59,7 @@ describe('the check client and a service', () => {
     expect(await client.check(ask('tokens', 0))).toMatchObject({ verdicts: [{ remaining: 900 }] })
   })
 
-  it('go on when nobody answers, as they are told', async () => {
+  it('continue without an answer, as configured', async () => {
     const url = 'http://127.0.0.1:1'
     expect(await createCheckClient({ url }).check(ask('tokens', 1))).toMatchObject({ allowed: true })
     expect(await createCheckClient({ url, onFailure: 'closed' }).check(ask('tokens', 1))).toMatchObject({

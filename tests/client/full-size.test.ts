@@ -25,7 +25,7 @@ function counting() {
   return { counts, ask }
 }
 
-it('ten seconds of work at once are answered, and hardly a request is refused', async () => {
+it('ten seconds of work in one burst are answered, and hardly a request is refused', async () => {
   const url = `${await startApi()}/v1/check`
   const ours = counting()
   const paced = createFetch({ retryMethods: ['POST'], fetch: ours.ask })

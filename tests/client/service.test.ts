@@ -12,7 +12,7 @@ it('a paced fetch has all calls answered by a service, more than it admits in a 
   expect(paced.counts()).toMatchObject({ waiting: 0, gaveUp: 0 })
 })
 
-it('a paced fetch says when to come back, where its caller does not want to wait', async () => {
+it('a paced fetch says when to retry, where its caller does not want to wait', async () => {
   const url = `${await startApi()}/v1/check`
   const paced = createFetch({ retries: 0, throwOnGiveUp: true })
   const spend = {

@@ -64,7 +64,7 @@ describe('decisions of one turn', () => {
   it.each([
     ['run', '-fcall'],
     ['define', '-function'],
-  ])('are one call for each partition they touch, on its master, where nobody may %s functions', async (_, right) => {
+  ])('are one call for each partition they touch, on its master, where no user may %s functions', async (_, right) => {
     const user = `app-${randomUUID()}`
     await Promise.all(cluster.nodes.map((node) => node.call('FUNCTION', 'FLUSH')))
     await Promise.all(

@@ -88,7 +88,7 @@ describe('close', () => {
     await allEnd()
   })
 
-  it('ends all connections, and settles the calls that are under way', async () => {
+  it('ends all connections, and settles the calls in flight', async () => {
     const { store, connected } = await connectStore(urls['a cluster'], 3)
     const calls = PARTITIONS.map((partition) => reasonOf(store, charge(keyOf(partition, 'under way'), TEN.gcra, 0)))
     await store.close()

@@ -65,7 +65,7 @@ export async function startNodes(count: number): Promise<FakeNode[]> {
   return nodes
 }
 
-/** Spells the reply to CLUSTER SLOTS: each node is master of an equal part of the slots, in order. */
+/** Formats the reply to CLUSTER SLOTS: each node is master of an equal part of the slots, in order. */
 export function slotsReply(masters: readonly FakeNode[]): string {
   const ranges = masters.map(({ port }, i) => {
     const [from, next] = [i, i + 1].map((edge) => Math.floor((edge * 16_384) / masters.length))

@@ -70,7 +70,7 @@ describe('a group over several partitions', () => {
     expect(await Promise.all(charges.map((each) => remaining(store, each)))).toEqual([9, 8, 7])
   })
 
-  it('tells the budget as it was, also of rules beside the one that refuses', async () => {
+  it('reports the budget as it was, also of rules next to the one that refuses', async () => {
     const [beside, full, apart] = [fresh(here, WINDOW), fresh(here, WINDOW), fresh(there, WINDOW)]
     await spend(beside, 5)
     await spend(full, 0)
@@ -81,7 +81,7 @@ describe('a group over several partitions', () => {
     expect(await remaining(store, beside)).toBe(5)
   })
 
-  it('tells the budget as it was of a counter that it names twice', async () => {
+  it('reports the budget as it was of a counter that it names twice', async () => {
     const [twice, full] = [fresh(here, WINDOW, 3), fresh(there, WINDOW)]
     await spend(full, 0)
     const verdicts = await store.decide([twice, { ...twice, cost: 4 }, full])
@@ -89,7 +89,7 @@ describe('a group over several partitions', () => {
     await comesBackTo(twice, 10)
   })
 
-  it('asks nobody to wait for a leaky bucket that was given back', async () => {
+  it('asks no one to wait for a leaky bucket that was given back', async () => {
     const [leaky, full] = [fresh(here, DAILY.leaky_bucket, 3), fresh(there, WINDOW)]
     await spend(full, 0)
     expect((await store.decide([leaky]))[0]).toMatchObject({ allowed: true })
@@ -111,7 +111,7 @@ describe('a group over several partitions', () => {
     expect([await remaining(store, shadow), await remaining(store, open)]).toEqual([4, 8])
   })
 
-  it('charges all parts or none, however many ask at once', async () => {
+  it('charges all parts or none, however many ask at the same time', async () => {
     const [plenty, scarce] = [fresh(here, compileLimit({ ...WINDOW_OPTIONS, limit: 100 })), fresh(there, WINDOW)]
     const groups = await Promise.all(Array.from({ length: 50 }, () => store.decide([plenty, scarce])))
     const admitted = groups.filter((verdicts) => verdicts.every(({ allowed }) => allowed)).length
@@ -120,7 +120,7 @@ describe('a group over several partitions', () => {
     expect(await remaining(store, scarce)).toBe(0)
   })
 
-  it('tells those who may have been refused meanwhile when a part is given back', async () => {
+  it('notifies callers that may have been refused meanwhile when a part is given back', async () => {
     const heard: Notice[] = []
     let isListening = false
     const stop = store.listen({

@@ -26,7 +26,7 @@ const domain = compileObjects([
 ]).domains.get('api') as Domain
 const encoder = new KeyEncoder(new KeyedHash(1, 2), PARTITIONS.length)
 
-/** Spells the counters of a user, for all of its rules. */
+/** Formats the counters of a user, for all of its rules. */
 function keysOf(user: string, by = encoder): string[] {
   const entries: Entry[] = [{ key: 'user', value: user }]
   const below = [...entries, { key: 'path', value: '/' }]

@@ -140,7 +140,7 @@ describe('a master without a replica', () => {
   })
   afterAll(() => cluster.stop())
 
-  it('that dies takes the cluster down (CLUSTERDOWN), which heals with it', async () => {
+  it('that dies takes the cluster down (CLUSTERDOWN), which recovers with it', async () => {
     const watched = remember(await connectStore(urlOf(cluster), 3))
     const victim = cluster.nodes[2]
     const [partition] = await partitionsOf(cluster, cluster.nodes[0])
@@ -168,7 +168,7 @@ describe('a master without a replica', () => {
     await answersEverywhere(watched)
   })
 
-  it('gets nothing of what was asked while it was away', async () => {
+  it('gets nothing of what was asked while it was unavailable', async () => {
     const watched = remember(await connectStore(urlOf(cluster), 3))
     const victim = cluster.nodes[1]
     const [partition] = await partitionsOf(cluster, victim)
@@ -182,7 +182,7 @@ describe('a master without a replica', () => {
     expect(await remaining(watched.store, counter)).toBe(10)
   })
 
-  it('that answers too late gives back the places that nobody knows it has taken', async () => {
+  it('that answers too late gives back the permits of lost answers', async () => {
     const { store } = remember(await connectStore(urlOf(cluster), 3))
     const [late] = await partitionsOf(cluster, cluster.nodes[1])
     const [prompt] = await partitionsOf(cluster, cluster.nodes[0])

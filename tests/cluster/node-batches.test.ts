@@ -140,7 +140,7 @@ describe('a call for a node', () => {
     return charges.map((_, i) => String(reply).charCodeAt(i))
   }
 
-  it('that meets a replica goes on as calls for partitions', async () => {
+  it('that meets a replica continues as calls for partitions', async () => {
     const watched = await open()
     const charges = PARTITIONS.map((partition) => counter(partition))
     expect(await admit(watched, charges)).toBe(charges.length)

@@ -21,7 +21,7 @@ export function urlOf({
   return `redis+cluster://${nodes.map(({ host, port }) => `${host}:${port}`).join()}`
 }
 
-/** Spells a key of a partition, as KeySpeller does. */
+/** Formats a key of a partition, as KeySpeller does. */
 export function keyOf(partition: number, name: string): string {
   return `sluice:{${partition}}:${name}`
 }

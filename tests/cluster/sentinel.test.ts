@@ -39,7 +39,7 @@ describe('a store that Sentinels guide', () => {
     expect(await master.call('KEYS', `${counter.key}*`)).toHaveLength(1)
   })
 
-  it('rejects at once, and goes on asking, when no Sentinel knows the name', async () => {
+  it('rejects immediately, and keeps asking, when no Sentinel knows the name', async () => {
     const { addresses } = await sharedSentinel()
     const reasons: string[] = []
     const watched = remember(watchStore(urlOf({ addresses, name: 'nobody' })))

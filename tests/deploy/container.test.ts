@@ -46,7 +46,7 @@ describe('the Dockerfile', () => {
     }
   })
 
-  it('runs as nobody in particular, and gets signals itself', () => {
+  it('runs as an unprivileged user, and gets signals itself', () => {
     expect(linesOf(final, 'USER')).toEqual(['65532:65532'])
     expect(linesOf(final, 'ENTRYPOINT').map((text) => JSON.parse(text))).toEqual([['/bin/ratelimit']])
     expect(linesOf(final, 'STOPSIGNAL')).toEqual(['SIGTERM'])
@@ -105,7 +105,7 @@ describe('compose.yaml', () => {
     expect(named).toEqual(Object.keys(volumes))
   })
 
-  it('waits for services that exist, and for the health only of those that have a check', () => {
+  it('waits for services that exist, and for health only of services that have a check', () => {
     for (const { depends_on = {} } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
         expect(services).toHaveProperty(name)
@@ -115,13 +115,13 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('lets nobody in from other machines', () => {
+  it('accepts no connections from other machines', () => {
     for (const { ports = [] } of Object.values(services)) {
       for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
     }
   })
 
-  it('tells the service only what it understands, and it would start', () => {
+  it('passes the service only what it understands, and it would start', () => {
     const environment = services.sluice.environment ?? {}
     expect(unknownVariables(Object.keys(environment))).toEqual([])
     const filled = Object.entries(environment).map(([name, value]) => [
@@ -167,7 +167,7 @@ describe('compose.yaml', () => {
     ).not.toThrow()
   })
 
-  it('has dashboards where Grafana is told to look for them', () => {
+  it('has dashboards where Grafana is configured to look for them', () => {
     const { providers } = parse(read('deploy/compose/grafana/dashboards.yaml')) as {
       providers: { options: { path: string } }[]
     }

@@ -41,7 +41,7 @@ describe('the tree of the image', () => {
   const files = (folder: string): string[] =>
     readdirSync(join(image.dir, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path))
 
-  it('takes no more than 120 MB beside Node.js', () => {
+  it('takes no more than 120 MB in addition to Node.js', () => {
     const bytes = [...files('app'), ...files('bin')].map((path) => statSync(join(image.dir, path)).size)
     expect(bytes.reduce((sum, size) => sum + size)).toBeLessThan(MAX_BYTES)
   })

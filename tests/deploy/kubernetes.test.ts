@@ -170,7 +170,7 @@ describe.each(SETS)('%s', (_, load, labels) => {
     expect(pod.serviceAccountName).toBe(only(manifests, 'ServiceAccount').metadata.name)
   })
 
-  it('tells the service only what it understands, and it would start', () => {
+  it('passes the service only what it understands, and it would start', () => {
     const variables = variablesOf(manifests)
     expect(unknownVariables(Object.keys(variables))).toEqual([])
     const config = readConfig([], { ...variables, ...SECRETS })
@@ -195,7 +195,7 @@ describe.each(SETS)('%s', (_, load, labels) => {
     expect(loadRules(texts).ruleCount).toBe(2)
   })
 
-  it('lets callers reach the doors, and only those who watch the admin port', () => {
+  it('lets callers reach the doors, and only monitoring the admin port', () => {
     const { ingress, policyTypes } = only(manifests, 'NetworkPolicy').spec
     expect(policyTypes).toEqual(['Ingress', 'Egress'])
     const open = listOf(ingress).map((rule) => listOf(rule.ports).map(({ port }) => String(port)))

@@ -44,7 +44,7 @@ describe('the unit for systemd', () => {
     expect(secondsOf(valuesOf('WatchdogSec')[0])).toBeGreaterThanOrEqual(10)
   })
 
-  it('gives no rights, and a place to write of its own', () => {
+  it('gives no rights, and its own place to write', () => {
     expect(valuesOf('ProtectSystem')).toEqual(['strict'])
     for (const name of ['DynamicUser', 'NoNewPrivileges', 'PrivateTmp', 'ProtectHome']) {
       expect(valuesOf(name), name).toEqual(['yes'])

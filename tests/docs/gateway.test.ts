@@ -25,7 +25,7 @@ describe('docs/gateway.md', () => {
     expect(readRoutes({ file, text }).warnings).toEqual([])
   })
 
-  it('lists every flag, every key of a routes file, and what a limit has of its own', () => {
+  it('lists every flag, every key of a routes file, and the options that only its limits have', () => {
     for (const { flag, env } of GATEWAY_SETTINGS) expect(page).toMatch(new RegExp(`\`--${flag}[ \`].*\`${env}\``))
     for (const key of Object.keys(ROUTES_FILE.fields)) expect(page, key).toContain(`\`${key}\``)
     for (const key of Object.keys(ROUTES_FILE.fields.routes.schema.of.fields)) expect(page, key).toContain(`\`${key}\``)

@@ -52,7 +52,7 @@ function declarationOf(file: string, name: string): Declared | undefined {
   return undefined
 }
 
-/** Tells whether a comment for readers ends right before. A decorator or a note for tools may stand between. */
+/** Returns whether a comment for readers ends right before. A decorator or a note for tools may stand between. */
 const hasSentence = (before: string): boolean => /\*\/\n(?:(?:@|\/\/)[^\n]*\n)*$/.test(before)
 
 describe('the reference of the library and the client', () => {

@@ -30,7 +30,7 @@ describe('docs/rules-sources.md', () => {
     expect(config.warnings).toEqual([])
   })
 
-  it('shows the same control plane in our words and in those of envoyproxy/ratelimit', () => {
+  it('shows the same control plane in our words and in envoyproxy/ratelimit’s', () => {
     const [ours, theirs] = commands.slice(-2).map(({ args, env }) => readConfig(args, env).remoteRules.xds)
     expect({ ...ours, isTls: false }).toEqual(theirs)
   })

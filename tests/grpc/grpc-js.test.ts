@@ -58,7 +58,7 @@ describe('a unary call', () => {
     expect((await client.echo('Grüße, 世界 🌍')).message.text).toBe('Grüße, 世界 🌍')
   })
 
-  it('is answered whatever else is under way on its connection', async () => {
+  it('is answered whatever else is in flight on its connection', async () => {
     const texts = Array.from({ length: 2_000 }, (_, i) => `call ${i}`)
     const replies = await Promise.all(texts.map((text) => client.echo(text)))
     expect(replies.map(({ message }) => message.text)).toEqual(texts)
@@ -89,12 +89,12 @@ describe('a unary call', () => {
     expect(error.metadata.get('grpc-accept-encoding')).toEqual(['identity,gzip'])
   })
 
-  it('of a method that nobody serves is UNIMPLEMENTED', async () => {
+  it('of a method that is not served is UNIMPLEMENTED', async () => {
     const error = await statusOf(client.unary('/test.Echo/Nothing', { text: '', count: 0 }))
     expect(error.code).toBe(grpc.status.UNIMPLEMENTED)
   })
 
-  it('whose handler throws is UNKNOWN or INTERNAL, and tells nothing about the error', async () => {
+  it('whose handler throws is UNKNOWN or INTERNAL, and reveals nothing about the error', async () => {
     const error = await statusOf(client.unary(ECHO.crash, { text: '', count: 0 }))
     expect([grpc.status.UNKNOWN, grpc.status.INTERNAL]).toContain(error.code)
     expect(error.message).not.toContain('secret')
@@ -256,7 +256,7 @@ describe('keepalive', () => {
 })
 
 describe('a drain', () => {
-  it('fails no call: those under way end, the next ones find another server', async () => {
+  it('fails no call: calls in flight end, the next ones find another server', async () => {
     const [first, second] = [await started(), await started()]
     const both = `ipv4:${first.address},${second.address}`
     const calling = connected(both)
@@ -268,7 +268,7 @@ describe('a drain', () => {
       }
     }
     const loops = Array.from({ length: 20 }, loop)
-    await until('calls are under way', () => answered > 200)
+    await until('calls are in flight', () => answered > 200)
     const draining = first.stats.connectionsOpen > 0 ? first : second
     const other = draining === first ? second : first
     await draining.drain()

@@ -177,7 +177,7 @@ describe('curl', () => {
     expect(readFileSync(head, 'utf8')).toContain('grpc-status: 0')
   })
 
-  it('that asks for a page is told that there is none', async () => {
+  it('that asks for a page gets 404', async () => {
     const text = (await curl('-i', `http://${server.address}/`)).toString()
     expect(text).toMatch(/^HTTP\/2 4\d\d/)
   })

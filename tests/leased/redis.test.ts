@@ -95,7 +95,7 @@ it('a key that is refused from memory stays so after a DEL in Redis, until it is
 })
 
 describe('a leased rule on Redis', () => {
-  it('goes on from its slice while the server is away, and no further than that', async () => {
+  it('continues from its slice while the server is unavailable, and no further than that', async () => {
     const proxy = await startProxy(redis.port)
     const node = await open(`redis://127.0.0.1:${proxy.port}`)
     const limit = compileLimit({ limit: 1_000_000, window: '1d' })

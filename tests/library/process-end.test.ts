@@ -16,7 +16,7 @@ async function run(source: string): Promise<string> {
   return stdout.trim()
 }
 
-describe('a process with limits on Redis ends by itself', () => {
+describe('a process with limits on Redis ends on its own', () => {
   it('when a job that asked the library is done', async () => {
     const printed = await run(`
       import { rateLimit } from 'sluice'

@@ -50,7 +50,7 @@ describe('sluice serve --rules DIR', () => {
     expect(await ask(url, 'alice')).toEqual({ status: 200, limit: 2, remaining: 2 })
   })
 
-  it('puts a changed file into force by itself, and callers keep what they have used', async () => {
+  it('puts a changed file into force automatically, and callers keep what they have used', async () => {
     const rules = new RuleDirectory({ 'api.yaml': ruleText(2) })
     const { url, printed } = await start('--rules', rules.path)
     expect((await ask(url, 'alice', 2)).status).toBe(200)
@@ -64,7 +64,7 @@ describe('sluice serve --rules DIR', () => {
     await printed(`${IN_FORCE}: 2 limits in 2 domains`)
   })
 
-  it('does so with more rules than are loaded at once, and refuses them with line and column', async () => {
+  it('does so with more rules than are loaded in one step, and refuses them with line and column', async () => {
     const rules = new RuleDirectory({ 'api.yaml': longRuleText(2) })
     const { child, url, printed } = await start('--rules', rules.path)
     expect((await ask(url, 'alice', 2)).status).toBe(200)
@@ -95,7 +95,7 @@ describe('sluice serve --rules DIR', () => {
     }
   })
 
-  it('reads the rules at once on SIGHUP, and says what came of it', async () => {
+  it('reads the rules immediately on SIGHUP, and says what came of it', async () => {
     const rules = new RuleDirectory({ 'api.yaml': ruleText(1) })
     const { child, url, printed } = await start('--rules', rules.path)
     child.kill('SIGHUP')
@@ -112,7 +112,7 @@ describe('sluice serve --rules DIR', () => {
     expect((await ask(url, 'alice')).limit).toBe(20)
   })
 
-  it('keeps answering by the old rules when the new ones are wrong, tells why once, and heals', async () => {
+  it('keeps answering by the old rules when the new ones are wrong, logs why once, and recovers', async () => {
     // As ConfigMaps, so that both files change in one step.
     const rules = new RuleDirectory()
     const mount = (version: number, api: string, b: string): void => {

@@ -81,7 +81,7 @@ const onLoad = (file: string, code: string): string =>
   `parentPort.on('message', ({ inputs }) => { if (inputs?.[0].file === '${file}') { ${code} } })`
 
 describe('ThreadLoader', () => {
-  it('tells the thread what limits are told that say nothing', async () => {
+  it('passes the thread the defaults of limits', async () => {
     const options = { defaults: { algorithm: 'fixed_window', count_denied: true } } as const
     const { rules: loaded } = await loaderOf({ short: 0 }).load([rules(5)], options)
     expect(threads.started).toHaveLength(1)

@@ -66,7 +66,7 @@ const DATASOURCE = { type: 'prometheus', uid: '$datasource' }
 const overlap = (a: GridPos, b: GridPos): boolean =>
   a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h
 
-it('there is one for the fleet, one rule, the stores and one node, each with a uid of its own', () => {
+it('there is one for the fleet, one rule, the stores and one node, each with its own uid', () => {
   expect(files).toEqual(['fleet.json', 'node.json', 'rule.json', 'stores.json'])
   expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(4)
 })

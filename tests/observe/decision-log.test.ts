@@ -39,7 +39,7 @@ const withRedis = async (): Promise<string[]> => {
 }
 
 describe('the decision log', () => {
-  it('tells refusals, of every door, with the trace that they are part of', async () => {
+  it('logs refusals, of every door, with the trace that they are part of', async () => {
     const { service, records, call, post } = await logging({ SLUICE_REGION: 'eu-1' })
     const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
     const traced = { traceparent: `00-${traceId}-00f067aa0ba902b7-00` }
@@ -85,7 +85,7 @@ describe('the decision log', () => {
     expect(new Set(records().map(({ rules }) => rules))).toEqual(new Set([VERSION]))
   })
 
-  it('goes on in a new file on SIGHUP, when somebody has moved the old one', async () => {
+  it('continues in a new file on SIGHUP, when the old one was moved', async () => {
     const { service, path, records, post } = await logging({ SLUICE_DECISION_LOG_SHARE: '1' })
     await post('/v1/check', posted('a'))
     await until('the first line is there', () => records().length === 1)

@@ -2,7 +2,7 @@ const onBothNodes = (expression: string): string => `count(${expression}) == 2`
 const grows = (series: string): string => onBothNodes(`sum by (instance) (${series}) > 0`)
 
 const withoutDatabase = (metric: string) =>
-  [metric, 'nodes without a database do not tell it', `absent(${metric})`] as const
+  [metric, 'nodes without a database do not report it', `absent(${metric})`] as const
 
 /** What must be true of each metric in the end: an expression that finds something then. */
 export const CLAIMS: readonly (readonly [metric: string, claim: string, expression: string])[] = [
@@ -14,7 +14,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ],
   [
     'ratelimit_decisions_total',
-    'a shadow rule refuses nobody',
+    'a shadow rule refuses no one',
     grows('ratelimit_decisions_total{rule="shadow",outcome="shadow_denied"}'),
   ],
   [
@@ -101,7 +101,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ],
   [
     'ratelimit_renewals_total',
-    'nobody holds a place for long',
+    'no one holds a permit for long',
     onBothNodes('sum by (instance) (ratelimit_renewals_total) == 0'),
   ],
   [
@@ -111,23 +111,23 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ],
   [
     'ratelimit_worker_utilization',
-    'every worker tells how busy it is',
+    'every worker reports how busy it is',
     'count(ratelimit_worker_utilization >= 0) == 4',
   ],
-  ['ratelimit_shed_share', 'every worker tells it of three priorities', 'count(ratelimit_shed_share <= 1) == 12'],
+  ['ratelimit_shed_share', 'every worker reports it for three priorities', 'count(ratelimit_shed_share <= 1) == 12'],
   ...['limit', 'in_flight', 'waiting'].map(
     (what) =>
       [
         `ratelimit_upstream_${what}`,
-        'a service tells nothing of upstreams',
+        'a service reports nothing of upstreams',
         `absent(ratelimit_upstream_${what})`,
       ] as const,
   ),
   ['ratelimit_ceiling_refused_total', 'a service has no ceiling', 'absent(ratelimit_ceiling_refused_total)'],
-  ['ratelimit_unmatched_total', 'both reasons are told apart', 'count(ratelimit_unmatched_total > 0) == 4'],
+  ['ratelimit_unmatched_total', 'both reasons are distinguished', 'count(ratelimit_unmatched_total > 0) == 4'],
   [
     'ratelimit_config_loads_total',
-    'the mended rules were loaded',
+    'the fixed rules were loaded',
     onBothNodes('changes(ratelimit_config_loads_total[5m]) == 1'),
   ],
   [
@@ -188,7 +188,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ],
   ['ratelimit_slices_exchanges_total', 'slices are exchanged', grows('ratelimit_slices_exchanges_total')],
   ['ratelimit_slices_evicted_total', 'there is room for all', onBothNodes('ratelimit_slices_evicted_total == 0')],
-  ['ratelimit_slices_recalls_total', 'it is told', onBothNodes('ratelimit_slices_recalls_total >= 0')],
+  ['ratelimit_slices_recalls_total', 'it is reported', onBothNodes('ratelimit_slices_recalls_total >= 0')],
   [
     'ratelimit_memory_keys',
     'without the store, counters are in memory',
@@ -203,7 +203,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ],
   [
     'ratelimit_keys_exhausted',
-    'nobody was without budget for five minutes',
+    'no key was without budget for five minutes',
     onBothNodes('sum by (instance) (ratelimit_keys_exhausted) == 0'),
   ],
   withoutDatabase('ratelimit_quotas_records'),
@@ -234,12 +234,12 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ['ratelimit_grpc_closed_total', 'no client broke a rule', 'sum(ratelimit_grpc_closed_total) == 0'],
   [
     'ratelimit_eventloop_delay_seconds',
-    'every worker tells it',
+    'every worker reports it',
     'count(ratelimit_eventloop_delay_seconds{worker=~"1|2"} >= 0) == 12',
   ],
   [
     'ratelimit_gc_duration_seconds',
-    'every worker tells it',
+    'every worker reports it',
     'count(ratelimit_gc_duration_seconds_count{worker=~"1|2"} > 0) == 4',
   ],
   ['ratelimit_workers', 'all are ready', onBothNodes('ratelimit_workers{state="ready"} == 2')],

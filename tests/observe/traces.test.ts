@@ -95,7 +95,7 @@ describe('traces of the service', () => {
     expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(5)
   })
 
-  it('have none where the parent is not sampled, and a trace of their own where there is no parent', async () => {
+  it('have none where the parent is not sampled, and their own trace where there is no parent', async () => {
     const { spans, call, post, service } = await traced()
     await call('envoy', askOf('a'), UNSAMPLED)
     await call('check', { requests: [askOf('a')] }, UNSAMPLED)
@@ -158,7 +158,7 @@ describe('traces of the service', () => {
     })
   })
 
-  it('delay nothing while nobody takes them: it is logged once, and the queue is bounded', async () => {
+  it('delay nothing while no one takes them: it is logged once, and the queue is bounded', async () => {
     const port = await freePort()
     const service = await startWith(
       {

@@ -72,7 +72,7 @@ describe('an app that has installed sluice, and nothing that is optional', () =>
     expect(await project.printed('app.mjs')).toBe('true refused\ntrue false\n200\n429')
   })
 
-  it('is told what is missing for YAML', async () => {
+  it('gets an error that names what is missing for YAML', async () => {
     project = new Project().install(packed.library, { without: OPTIONAL })
     project.write({
       'app.mjs': `import { rateLimit } from 'sluice/fetch'
@@ -88,7 +88,7 @@ describe('an app that has installed sluice-client', () => {
   it.each([
     ['sluice-client', ['createFetch', 'parseRateLimits', 'RateLimitError', 'shareTabs', 'acceptsRatio']],
     ['sluice-client/check', ['createCheckClient', 'orThrow', 'CheckRequestError', 'RateLimitError']],
-  ])('imports and requires %s, with nothing beside it', async (entry, names) => {
+  ])('imports and requires %s, with nothing else', async (entry, names) => {
     project = new Project().install(packed.client)
     const print = `console.log([${names.join(', ')}].every((each) => typeof each === 'function'))`
     project.write({
@@ -120,7 +120,7 @@ describe('an app that counts in Redis', () => {
     expect(await project.printed('app.mjs')).toBe('429')
   })
 
-  it('needs nothing more for a client of its own', async () => {
+  it('needs nothing more for its own client', async () => {
     const { url } = await sharedRedis()
     project = new Project().install(packed.library).link('ioredis')
     project.write({ 'app.mjs': app(`new Redis('${url}')`) })
@@ -129,7 +129,7 @@ describe('an app that counts in Redis', () => {
 })
 
 describe('an operator who has installed sluice-server', () => {
-  it('is told what to install for traces, and needs none of it without them', async () => {
+  it('gets an error that names what to install for traces, and needs none of it without them', async () => {
     project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
     project.write({
       'serve.mjs': `process.env.OTEL_TRACES_EXPORTER = 'otlp'

@@ -102,7 +102,7 @@ describe('the script lends as the book does, in every field', () => {
   })
 })
 
-describe('the script decides beside what is lent as the memory store does, in every field', () => {
+describe('the script decides in the presence of loans as the memory store does, in every field', () => {
   const decide = loadScript('decide')
   const ask = async (charges: readonly Charge[], nowMs: number): Promise<readonly Verdict[]> => {
     const groups = [{ charges, permits: undefined }]

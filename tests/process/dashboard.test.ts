@@ -47,7 +47,7 @@ describe('the dashboard of a service', () => {
     expect(await (await fetch(address)).text()).toContain('/stats: what was counted')
   })
 
-  it('may be looked at without a token by this machine, where nobody has one', async () => {
+  it('may be viewed without a token on this machine, where there are no tokens', async () => {
     const { admin } = await start()
     const ask = browserOf(admin)
     expect((await ask('GET', 'session')).json).toMatchObject({ role: 'viewer', via: 'loopback' })

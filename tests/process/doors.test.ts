@@ -31,7 +31,7 @@ async function codeOf(target: string, channel?: ChannelCredentials, domain = 'ap
 }
 
 /**
- * Tells whether six connections that are open at the same time are admitted. Each goes to the worker with the fewest,
+ * Returns whether six connections that are open at the same time are admitted. Each goes to the worker with the fewest,
  * so that they reach all of two, even while some closed ones are still counted.
  */
 async function areAllAdmitted(target: string, channel: ChannelCredentials): Promise<boolean> {
@@ -142,10 +142,10 @@ describe('sluice serve', () => {
     expect(welcome).toContain(`1 limit in 1 domain, from ${join(rules.path, 'config')}\n`)
     await printed(' info  connected to redis')
     expect([await codeOf(grpc, undefined, 'shop'), await codeOf(grpc, undefined, 'shop')]).toEqual([1, 2])
-    await until('StatsD is told', () => counted.includes('ratelimit.service.rate_limit.shop.'))
+    await until('StatsD has received counts', () => counted.includes('ratelimit.service.rate_limit.shop.'))
   })
 
-  it('takes a certificate of Redis that is made out to another host when told so', async () => {
+  it('takes a certificate of Redis that is made out to another host when configured', async () => {
     const server = await startRedis({ tls: true })
     const { certificateDir = '' } = server.address
     const elsewhere = createServer((socket) => {

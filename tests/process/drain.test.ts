@@ -10,11 +10,11 @@ import { startHttpLoad } from './http-load.suite.ts'
 /** A directory of rules for the load, which ends with the test. */
 const rulesPath = (): string => new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') }).path
 
-describe('sluice serve, told to end', () => {
+describe('sluice serve, asked to end', () => {
   it.each([
     ['HTTP', (urls: string[], _: string[]) => startHttpLoad(urls, 16)],
     ['gRPC', (_: string[], nodes: string[]) => startGrpcLoad(nodes, 4)],
-  ])('answers every call of a load over %s that goes on to another node', async (_, startLoad) => {
+  ])('answers every call of a load over %s that moves on to another node', async (_, startLoad) => {
     const nodes = await Promise.all([start('--rules', rulesPath()), start('--rules', rulesPath())])
     const [first] = nodes
     const load = startLoad(
@@ -47,7 +47,7 @@ describe('sluice serve, told to end', () => {
     client.close()
   })
 
-  it('does not wait for those who watch its health', async () => {
+  it('does not wait for watchers of its health', async () => {
     const { child, grpc, output } = await start('--rules', rulesPath(), '--drain-timeout', '10m')
     const { told, ended } = watch(grpc)
     await until('it says that it serves', () => told.length === 1)

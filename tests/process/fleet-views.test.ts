@@ -76,12 +76,12 @@ describe('the views of two nodes with two workers', () => {
     expect(looked.text).not.toContain(SECRET)
     expect(await api(one.admin, 'counters/reset', target)).toMatchObject({ status: 200, json: { reset: 1 } })
     await until('the other node admits', async () => (await hit(two.url, key, value)) === 200)
-    await until('so does the one that was told', async () => (await hit(one.url, key, value)) === 200)
+    await until('so does the one that was asked', async () => (await hit(one.url, key, value)) === 200)
     const after = await api(two.admin, 'counters/look', target)
     expect(after.json.counters[0].used).toBeLessThan(budget)
   })
 
-  it('shows figures that move under load, both nodes, and which one is away', async () => {
+  it('shows figures that move under load, both nodes, and which one is unavailable', async () => {
     const [one, two] = await twoNodes()
     const listed = await until('both nodes are known', async () => {
       const { nodes } = (await api(one.admin, 'nodes')).json
@@ -106,7 +106,7 @@ describe('the views of two nodes with two workers', () => {
     await hits(two.url, 'api_key', SECRET, 3)
     let text = ''
     let seen = { allowed: 0, refused: 0 }
-    await until('the stream has told of all of it', async () => {
+    await until('the stream has shown all of it', async () => {
       text += new TextDecoder().decode((await reader.read()).value)
       const frames = [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data))
       seen = frames.reduce(
@@ -118,14 +118,14 @@ describe('the views of two nodes with two workers', () => {
       return seen.allowed >= 4 && seen.refused >= 5
     })
     await reader.cancel()
-    const { refusals } = await until('both nodes tell of refusals', async () => {
+    const { refusals } = await until('both nodes report refusals', async () => {
       const { json } = await api(one.admin, 'refusals')
       return json.nodes === 2 && new Set(json.refusals.map(({ node }: { node: string }) => node)).size === 2 && json
     })
     const alone = (await api(one.admin, 'refusals?scope=node')).json
     expect([alone.nodes, alone.nodes_left_out]).toEqual([1, 0])
     expect(new Set(alone.refusals.map(({ node }: { node: string }) => node))).toEqual(new Set([listed[0].id]))
-    const activity = await until('both nodes tell what rules did', async () => {
+    const activity = await until('both nodes report what rules did', async () => {
       const { json } = await api(two.admin, 'rules/activity')
       return json.nodes === 2 && json.rules[0]?.last_hour.refused >= 5 && json
     })
@@ -143,7 +143,7 @@ describe('the views of two nodes with two workers', () => {
     const { callers } = (await api(two.admin, 'near-limits')).json
     expect(callers).toMatchObject([{ rule: 'api_key', limit: 4, remaining: 0 }])
     two.child.kill('SIGKILL')
-    await until('the other is away', async () => {
+    await until('the other is unavailable', async () => {
       const { nodes } = (await api(one.admin, 'nodes')).json
       return nodes[1]?.is_away === true
     })
@@ -165,7 +165,7 @@ describe('the views of two nodes with two workers', () => {
     }
     await until('both are known', async () => (await named()) === 'one,two')
     first.child.kill('SIGKILL')
-    await until('one is away', async () => (await named()) === 'one,two away')
+    await until('one is unavailable', async () => (await named()) === 'one,two away')
     const away = (await api(one.admin, 'nodes')).json.nodes[1]
     expect(Date.parse(away.listed_until) - Date.parse(away.seen_at)).toBe(600_000)
     const second = await startNode('--node-name', 'two')
@@ -183,7 +183,7 @@ describe('the views of two nodes with two workers', () => {
     ])
   })
 
-  it('has nobody miss a node that was stopped', async () => {
+  it('does not report a stopped node as missing', async () => {
     const [one, two] = await twoNodes()
     const known = async () => (await api(one.admin, 'nodes')).json.nodes.length
     await until('both are known', async () => (await known()) === 2)
@@ -217,7 +217,7 @@ describe('the views of a service in memory', () => {
     expect((await api(admin, 'usage/by-tier')).json.code).toBe('QUOTAS_UNAVAILABLE')
     expect((await api(admin, 'changes')).json.changes).toEqual([])
     rules.write('api.yaml', RULES.replace('40', '41'))
-    const [change] = await until('the change of a rule file is told', async () => {
+    const [change] = await until('the change of a rule file is shown', async () => {
       const { changes } = (await api(admin, 'changes')).json
       return changes.length === 1 && changes
     })
@@ -234,7 +234,7 @@ describe('the views of a service in memory', () => {
 })
 
 describe('two workers with quotas', () => {
-  it('forget a customer that another node was told to reset, and tell owners of keys what they used', async () => {
+  it('forget a customer that another node was asked to reset, and show owners of keys what they used', async () => {
     const { ask, http, redis } = await startQuotas('--customer-usage')
     expect(await ask(0, 6)).toBe('++----')
     const usage = await fetch(`http://${http}/v1/usage`, { headers: { 'x-api-key': 'secret-0' } })

@@ -3,13 +3,13 @@ import { keepAsking, type Load } from './load.suite.ts'
 
 const METHOD = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
 
-/** Spells a field of a protobuf message that has a length below 128. */
+/** Formats a field of a protobuf message that has a length below 128. */
 function field(number: number, content: Buffer | string): Buffer {
   const bytes = Buffer.from(content)
   return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes])
 }
 
-/** Spells a RateLimitRequest about one user. */
+/** Formats a RateLimitRequest about one user. */
 export function rlsRequest(domain: string, user: string): Buffer {
   const entry = Buffer.concat([field(1, 'user'), field(2, user)])
   return Buffer.concat([field(1, domain), field(2, field(1, entry))])
@@ -18,7 +18,7 @@ export function rlsRequest(domain: string, user: string): Buffer {
 /** How a RateLimitResponse begins that admits: field 1, the overall code, is 1. */
 const OK = Buffer.of(0x08, 1)
 
-/** Spells this machine as a number: `localhost` is two addresses, and round_robin would connect to both. */
+/** Formats this machine as a number: `localhost` is two addresses, and round_robin would connect to both. */
 function inNumbers(target: string): string {
   return target.replace('localhost', '127.0.0.1')
 }

@@ -42,14 +42,14 @@ describe('hot keys of a service', () => {
     expect(key.key).toMatch(/^api_key=sk_l~[0-9a-f]{16}$/)
     expect(text).not.toContain(SECRET)
     // It tells now and then: what it told first may be older than its last requests.
-    const fleet = await until('the other node has told of all it was asked', async () => {
+    const fleet = await until('the other node has reported all that it was asked', async () => {
       const answer = JSON.parse((await hotKeys(one.admin, '?by=active&scope=fleet')).text)
       return answer.nodes === 2 && answer.keys[0]?.count >= 15 && answer
     })
     expect(fleet.keys).toMatchObject([{ key: key.key, count: 15 }])
   })
 
-  it('knows none when it is told so', async () => {
+  it('knows none when they are off', async () => {
     const rules = new RuleDirectory({ 'api.yaml': RULES })
     const { url, admin } = await start('--rules', rules.path, '--hot-keys', 'off')
     await ask(url, SECRET)

@@ -46,7 +46,7 @@ describe('the log of sluice serve', () => {
     expect(records[1]).toMatchObject({ where: [`${rules.at('api.yaml')}:2:1`] })
   })
 
-  it('does not keep the service from answering when nobody reads it', async () => {
+  it('does not keep the service from answering when no one reads it', async () => {
     const rules = new RuleDirectory({ 'api.yaml': ruleText(2) })
     const { child, url } = await startWith({ LOG_FORMAT: 'text' }, '--rules', rules.path)
     child.stdout?.pause()
@@ -66,7 +66,7 @@ describe('the log of sluice serve', () => {
     expect(await once(child, 'exit')).toEqual([0, null])
   })
 
-  it('tells when Redis goes and comes back, and never what is secret', async () => {
+  it('records when Redis is lost and recovers, and never what is secret', async () => {
     const redis = await startRedis({ password: PASSWORD })
     const rules = new RuleDirectory({ 'api.yaml': ruleText(2) })
     const env = {

@@ -32,7 +32,7 @@ function directoryOf(domain: string): RuleDirectory {
 }
 
 describe('/metrics of a service with workers', () => {
-  it('adds them up, and no counter falls when one is killed or told to end', async () => {
+  it('adds them up, and no counter falls when one is killed or stopped', async () => {
     const domain = `metrics-${process.pid}-${Date.now()}`
     const service = await startWorkers(directoryOf(domain))
     const hits = `ratelimit_hits_total{domain="${domain}",rule="user"}`
@@ -63,7 +63,7 @@ describe('/metrics of a service with workers', () => {
     expect(after.get('ratelimit_config_loads_total')).toBe(1)
   })
 
-  it('is ready when its workers are, and not any more when it is told to end', async () => {
+  it('is ready when its workers are, and no longer when it is asked to end', async () => {
     const domain = `probes-${process.pid}-${Date.now()}`
     const { url, admin, child, printed } = await startWorkers(directoryOf(domain), '--drain-delay', '60s')
     for (const path of [`${url}/readyz`, `${admin}/readyz`, `${url}/livez`, `${admin}/livez`]) {

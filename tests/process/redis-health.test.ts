@@ -34,7 +34,7 @@ it('a cluster without slots is not healthy, until it has all of them', async () 
   const { health, logged } = await start(`redis+cluster://127.0.0.1:${redis.port}`)
   expect(await health()).toBe(500)
   const lost = 'no connection to cluster: CLUSTERDOWN 16384 of 16384 slots have no master'
-  await until('the reason is told', () => logged().includes(lost))
+  await until('the reason is logged', () => logged().includes(lost))
   await redis.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_000)
   await until('some slots are known', () => logged().includes('connected to 127.0.0.1'))
   expect(await health()).toBe(500)
@@ -59,7 +59,7 @@ it('a replica is not healthy, until it is promoted', async () => {
   await replica.call('REPLICAOF', '127.0.0.1', master.port)
   const { health, logged } = await start(replica.url)
   expect(await health()).toBe(500)
-  await until('the reason is told', () =>
+  await until('the reason is logged', () =>
     logged().includes('no connection to redis: READONLY it is a replica, which takes no writes'),
   )
   await replica.call('REPLICAOF', 'NO', 'ONE')
@@ -70,7 +70,7 @@ it('a server that wants a password is not healthy without it', async () => {
   const redis = await server({ password: 'p' })
   const { health, logged } = await start(`redis://127.0.0.1:${redis.port}`)
   expect(await health()).toBe(500)
-  await until('the reason is told', () => logged().includes('no connection to redis: NOAUTH'))
+  await until('the reason is logged', () => logged().includes('no connection to redis: NOAUTH'))
 })
 
 it('a server that is still loading is not healthy, until it has loaded', async () => {
@@ -80,7 +80,7 @@ it('a server that is still loading is not healthy, until it has loaded', async (
   proxy.rewrite({ replies: (chunk) => chunk.toString().replace('+PONG', '-LOADING Redis is loading the dataset') })
   const { health, logged } = await start(proxy.url)
   expect(await health()).toBe(500)
-  await until('the reason is told', () => logged().includes('no connection to redis: LOADING'))
+  await until('the reason is logged', () => logged().includes('no connection to redis: LOADING'))
   proxy.rewrite({})
   await until('it is healthy', async () => (await health()) === 200)
 })

@@ -77,7 +77,7 @@ describe('usage', { timeout: SLOW_MS }, () => {
     expect(row).toEqual({ customer_id: 'acme', limit_name: 'api/customer' })
   })
 
-  it('is counted while the database is away, without a decision that waits, and written when it is back', async () => {
+  it('is counted while the database is unavailable, without a decision that waits, and written when it has recovered', async () => {
     const { url, total, server } = await startDatabase()
     const node = await startNode(url)
     await node.ask(5)

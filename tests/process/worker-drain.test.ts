@@ -11,7 +11,7 @@ async function healthOf(url: string): Promise<number> {
   return (await fetch(`${url}/healthcheck`, { headers: { connection: 'close' } })).status
 }
 
-describe('sluice serve --workers 2, told to end', () => {
+describe('sluice serve --workers 2, asked to end', () => {
   it('has every worker say that it does not serve before they stop serving', async () => {
     const rules = new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') })
     const { child, url, grpc, printed, output } = await startWorkers(rules, '--drain-delay', '10m')
@@ -46,7 +46,7 @@ describe('sluice serve --workers 2, told to end', () => {
     expect(await output).toMatch(/ info {2}stopped\n$/)
   })
 
-  it('ends at once on a second signal, with all workers', async () => {
+  it('ends immediately on a second signal, with all workers', async () => {
     const { child, welcome, printed } = await startWorkers(
       new RuleDirectory({ 'a.yaml': ruleText(9) }),
       '--drain-delay=10m',

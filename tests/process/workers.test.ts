@@ -99,7 +99,7 @@ describe('sluice serve --workers 2', () => {
   })
 
   it.each(DOORS)(
-    'drains all workers on SIGTERM under a load of %s that goes on to another node',
+    'drains all workers on SIGTERM under a load of %s that moves on to another node',
     async (_, startLoad) => {
       const rules = new RuleDirectory({ 'load.yaml': ruleText(1e9, 'load') })
       const [one, other] = await Promise.all([startWorkers(rules), startWorkers(rules)])

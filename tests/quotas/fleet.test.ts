@@ -93,7 +93,7 @@ describe('a customer', () => {
       { kind: 'blocks', text: 'blocked acme', actor: 'first start' },
       { kind: 'overrides', text: 'override of acme: 1000000 per day' },
     ])
-    await until('use is told by tier', async () => {
+    await until('use is shown by tier', async () => {
       const { tiers } = (await fleet.ask(second, 'GET', 'usage/by-tier?period=1h')).json
       const [none] = tiers as { tier: string | null; customers: number; allowed: number; refused: number }[]
       return none.tier === null && none.customers === 1 && none.allowed > 2 && none.refused > 4
@@ -107,7 +107,10 @@ describe('a customer', () => {
     expect(await fleet.check(4)).toBe('BBBBBBBB')
     await second.printed('the database is away')
     await server.restart()
-    await until('the node has healed', async () => (await fleet.ask(second, 'GET', `blocks/${blockId}`)).status === 200)
+    await until(
+      'the node has recovered',
+      async () => (await fleet.ask(second, 'GET', `blocks/${blockId}`)).status === 200,
+    )
 
     await fleet.kill(0)
     fleet.nodes.shift()
@@ -176,7 +179,10 @@ describe('a customer', () => {
     const { pid } = JSON.parse(readFileSync(join(dataDir, 'postgres.lock'), 'utf8')) as { pid: number }
     process.kill(pid, 'SIGKILL')
     expect(await fleet.check(4)).toBe('BBBB')
-    await until('the database is back', async () => (await fleet.ask(node, 'GET', `blocks/${blockId}`)).status === 200)
+    await until(
+      'the database has recovered',
+      async () => (await fleet.ask(node, 'GET', `blocks/${blockId}`)).status === 200,
+    )
 
     await fleet.kill(0)
     const again = await fleet.start(0)

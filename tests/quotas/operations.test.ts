@@ -195,8 +195,8 @@ describe('a customer', () => {
   })
 })
 
-describe('a node whose database is away when it starts', () => {
-  it('decides by its files, answers its own token, and heals', { timeout: SLOW_MS }, async () => {
+describe('a node whose database is unavailable when it starts', () => {
+  it('decides by its files, answers its own token, and recovers', { timeout: SLOW_MS }, async () => {
     const server = await startPostgres()
     onTestFinished(() => server.stop())
     const name = await server.createDatabase()
@@ -212,7 +212,7 @@ describe('a node whose database is away when it starts', () => {
     expect([refused.status, refused.json.code]).toEqual([503, 'DATABASE_UNAVAILABLE'])
     expect((await fleet.ask(node, 'GET', 'rules')).status).toBe(200)
     await server.restart()
-    await until('it has healed', async () => (await fleet.ask(node, 'GET', 'customers')).status === 200)
+    await until('it has recovered', async () => (await fleet.ask(node, 'GET', 'customers')).status === 200)
     expect((await fleet.ask(node, 'POST', 'customers', { id: 'acme' })).status).toBe(201)
     expect(node.errors()).not.toContain(server.address.password)
   })

@@ -63,7 +63,7 @@ describe('two nodes that share a Redis', () => {
     expect(await one.ask(ASK)).toMatchObject({ overallCode: 'OVER_LIMIT', statuses: [{ code: 'OVER_LIMIT' }] })
   })
 
-  it('answer calls that are under way at once, each its own', async () => {
+  it('answer concurrent calls, each its own', async () => {
     const [one] = nodes
     const ask = (value: string) => one.ask({ domain, descriptors: [{ entries: [{ key: 'user', value }] }] })
     const answers = await Promise.all(['a', 'b', 'a', 'c', 'a'].map(ask))

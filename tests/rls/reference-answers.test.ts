@@ -93,7 +93,7 @@ const STORES: Readonly<Record<string, () => Store | Promise<Store>>> = {
   Redis: () => openScriptStore(NOW_MS),
 }
 
-describe.each(Object.keys(STORES))('told to be compatible, Sluice on %s answers as envoyproxy/ratelimit', (name) => {
+describe.each(Object.keys(STORES))('in compatibility mode, Sluice on %s answers as envoyproxy/ratelimit', (name) => {
   it.each(fixtures)('in $name, or as listed', async (fixture) => {
     const answered = await answersOf(fixture, await STORES[name]())
     const differences = fixture.cases.flatMap(({ claim, answers, stats }, i) =>

@@ -32,7 +32,7 @@ const OK = (limit: string, remaining = 0): object => status('OK', limit, remaini
 const OVER = (limit: string, remaining = 0): object => status('OVER_LIMIT', limit, remaining)
 const NONE = { code: 'OK' }
 
-/** Spells a status: `5 MINUTE`, or `5 MINUTE name`. */
+/** Formats a status: `5 MINUTE`, or `5 MINUTE name`. */
 function status(code: string, limit: string, remaining: number): object {
   const [requests, unit, name] = limit.split(' ')
   return {
@@ -131,7 +131,7 @@ const CASES: readonly Case[] = [
     steps: [[asks('user=vip', 'user=a'), passes({ code: 'OK', limitRemaining: 4_294_967_295 }, OK('1 MINUTE'))]],
   },
   {
-    claim: 'every unit is spelled as it was given',
+    claim: 'every unit is written as it was given',
     rules: `[${['second', 'minute', 'hour', 'day', 'week', 'month', 'year']
       .map((unit) => `{key: ${unit}, rate_limit: {unit: ${unit}, requests_per_unit: 9}}`)
       .join(', ')}]`,
@@ -143,7 +143,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    claim: 'a named limit tells its name',
+    claim: 'a named limit reports its name',
     rules: '[{key: user, rate_limit: {name: per-user, unit: hour, requests_per_unit: 9}}]',
     steps: [[asks('user=a'), passes(OK('9 HOUR per-user', 8))]],
   },
@@ -159,7 +159,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    claim: 'shadow_mode turns the code to OK, and keeps the limit and what is left',
+    claim: 'shadow_mode turns the code to OK, and keeps the limit and the remaining budget',
     rules: `[{key: user, shadow_mode: true, rate_limit: ${PER_MINUTE(1)}}]`,
     steps: [
       [asks('user=a'), passes(OK('1 MINUTE'))],
@@ -250,7 +250,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    claim: 'response headers tell the tightest limit, on answers that pass too',
+    claim: 'response headers describe the tightest limit, on answers that pass too',
     options: { responseHeaders: HEADER_NAMES, requestHeaders: { ...HEADER_NAMES, limit: 'x-limit' } },
     rules: `[{key: user, rate_limit: ${PER_MINUTE(10)}}, {key: path, rate_limit: {unit: hour, requests_per_unit: 2}}]`,
     steps: [
@@ -260,7 +260,7 @@ const CASES: readonly Case[] = [
     ],
   },
   {
-    claim: 'dynamic metadata tells the request, and the metadata of the limits that admit it',
+    claim: 'dynamic metadata has the request, and the metadata of the limits that admit it',
     options: { dynamicMetadata: true },
     rules: `[{key: user, metadata: {team: payments, deep: {a: 1}}, rate_limit: ${PER_MINUTE(10)}},
       {key: path, metadata: {team: edge, deep: {b: 2}}, rate_limit: ${PER_MINUTE(10)}}]`,
@@ -326,7 +326,7 @@ describe('the rate limit service, as envoyproxy/ratelimit documents it', () => {
   })
 })
 
-/** Spells wrapped numbers the way JSON does: as the number itself. */
+/** Formats wrapped numbers the way JSON does: as the number itself. */
 function jsonRequest(request: object): object {
   return JSON.parse(JSON.stringify(request), (key, value) =>
     key === 'hitsAddend' && typeof value === 'object' ? value.value : value,

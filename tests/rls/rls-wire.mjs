@@ -54,7 +54,7 @@ export const domainOf = (i) => `d${i}`
 export const rulesOf = ({ rules, cases }, i) => `domain: ${domainOf(i)}\n${rules[cases[i].rules]}`
 
 /**
- * Spells a request in the form of the protocol.
+ * Formats a request in the form of the protocol.
  * @param {Ask} ask
  * @param {string} domain
  */

@@ -70,7 +70,7 @@ describe('ShouldRateLimit', () => {
     ['has no store', () => Promise.reject(new StoreFault('broken', 'redis', 'secret'))],
     ['answers nonsense', () => ({ ...UNLIMITED, verdicts: undefined }) as unknown as Decision],
     ['promises nonsense', async () => undefined as unknown as Decision],
-  ])('never answers OK when the limiter %s, and tells nothing of it', async (_, check) => {
+  ])('never answers OK when the limiter %s, and reveals nothing of it', async (_, check) => {
     const failures: unknown[] = []
     const service = await start(limiterOf(check), { failed: (error: unknown) => failures.push(error) } as RlsOptions)
     expect(await service.ask(ASK)).toBe('13: the decision failed')
@@ -236,7 +236,7 @@ describe('sluice.v1.Limiter', () => {
     return service.call(`/sluice.v1.Limiter/${name}`, ...types, message)
   }
 
-  it('decides a batch, each request by itself and in order', async () => {
+  it('decides a batch, each request separately and in order', async () => {
     const service = await start()
     const wrong = { domain: '', descriptors: [{ entries }] }
     const requests = [ASK, { ...ASK, cost: 0 }, wrong, { ...ASK, cost: 2 ** 40 }, ASK, ASK]
@@ -321,7 +321,7 @@ describe('sluice.v1.Limiter', () => {
     )
   })
 
-  it('lets everything pass in shadow mode, and tells the verdicts', async () => {
+  it('lets everything pass in shadow mode, and reports the verdicts', async () => {
     const service = await start(undefined, { shadowMode: true })
     expect(await call(service, 'check', { requests: [{ ...ASK, cost: 3 }] })).toMatchObject({
       answers: [{ decision: { allowed: true, verdicts: [{ kind: 'KIND_IMPOSSIBLE' }] } }],
@@ -374,7 +374,7 @@ describe('grpc.health.v1.Health', () => {
       { service: name },
     )
 
-  it('tells whoever watches of every change, until it goes away', async () => {
+  it('notifies watchers of every change, until they leave', async () => {
     const service = await start()
     const stream = watch(service, '')
     expect(await once(stream, 'data')).toEqual([{ status: 'SERVING' }])
@@ -389,7 +389,7 @@ describe('grpc.health.v1.Health', () => {
     expect(await ended).toMatchObject({ code: 14 })
   })
 
-  it('tells that a service is unknown, and goes on', async () => {
+  it('reports that a service is unknown, and continues', async () => {
     const service = await start()
     const stream = watch(service, 'other')
     expect(await once(stream, 'data')).toEqual([{ status: 'SERVICE_UNKNOWN' }])
@@ -398,7 +398,7 @@ describe('grpc.health.v1.Health', () => {
     expect(await ended).toMatchObject({ code: 14 })
   })
 
-  it('forgets whoever leaves', async () => {
+  it('forgets watchers that leave', async () => {
     const service = await start()
     const stream = watch(service, '')
     await once(stream, 'data')
@@ -459,7 +459,7 @@ describe('places over HTTP', () => {
     expect((await service.post('/v1/acquire', JOB)).status).toBe(200)
   })
 
-  it('are told to try again while the store does not answer', async () => {
+  it('are asked to retry while the store does not answer', async () => {
     const { limiter } = sceneOf(rules, 'd')
     const renew: LimiterPort['renew'] = async (leases) => leases.map(() => 'missed')
     const service = await start({
@@ -513,7 +513,7 @@ describe('places over HTTP', () => {
 })
 
 describe('SHADOW_MODE over HTTP', () => {
-  it('answers 200, and tells what the rules say', async () => {
+  it('answers 200, and reports what the rules say', async () => {
     const service = await start(undefined, { shadowMode: true })
     for (const path of ['/v1/check', '/v1/acquire']) {
       const response = await service.post(path, { ...ASK, cost: 3 })

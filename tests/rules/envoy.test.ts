@@ -12,7 +12,7 @@ const rules = loadRules(await readRuleFiles([directory]))
 const domainOf = (name: string): Domain => rules.domains.get(name) as Domain
 const rulesFor = (domain: string, entries: string): readonly Rule[] => match(domainOf(domain), entriesOf(entries))
 
-/** Spells the one limit that applies: `20 per 1000`. */
+/** Formats the one limit that applies: `20 per 1000`. */
 function limitOf(domain: string, entries: string): string {
   const found = rulesFor(domain, entries)
   if (found.length === 0) return 'none'
@@ -43,11 +43,11 @@ describe('a directory of rules for envoyproxy/ratelimit', () => {
     ['the bare key is the last resort', 'path=/cart', '20 per 60000'],
     ['a limit applies at its own depth', 'partner=zenith', '1000 per 3600000'],
     ['and deeper limits at theirs', 'partner=zenith, action=search', '100 per 60000'],
-    ['with a bare key of their own', 'partner=zenith, action=order', '10 per 60000'],
-    ['a descriptor that goes on below the last limit is not limited', 'partner=zenith, action=order, page=1', 'none'],
+    ['with their own bare key', 'partner=zenith, action=order', '10 per 60000'],
+    ['a descriptor that continues below the last limit is not limited', 'partner=zenith, action=order, page=1', 'none'],
     ['a level without a limit is no limit', 'partner=acme-one', 'none'],
     ['a wildcard leads to its own levels', 'partner=acme-one, action=search', '200 per 60000'],
-    ['and never back to those of the bare key', 'partner=acme-one, action=order', 'none'],
+    ['and never back to the bare key', 'partner=acme-one, action=order', 'none'],
     ['an exact value that leads nowhere is not left again', 'partner=acme-test, action=search', 'none'],
     ['although it has a limit at its own depth', 'partner=acme-test', '5 per 86400000'],
     ['the order of entries matters', 'action=search, partner=zenith', 'none'],
@@ -92,7 +92,7 @@ describe('a decision on rules for envoyproxy/ratelimit', () => {
     expect([MAX_COUNT, store.stats.keys]).toEqual([4_294_967_295, 0])
   })
 
-  it('reports a rule in shadow mode, and refuses nobody for it', () => {
+  it('reports a rule in shadow mode, and refuses no one for it', () => {
     const { check } = scene()
     expect([1, 2, 3].map(() => check('trial=a')).map((each) => [each.allowed, standings(each)])).toEqual([
       [true, ['trial 0 allowed']],
@@ -117,7 +117,7 @@ describe('a decision on rules for envoyproxy/ratelimit', () => {
     expect(check(descriptors).allowed).toBe(allowed)
   })
 
-  it('in quota mode, charges the budget that admits, and not the one that is used up', () => {
+  it('in quota mode, charges the budget that admits, and not the exhausted one', () => {
     const { check } = scene()
     const both = ['included=a', 'bought=a']
     expect([1, 2, 3].map(() => standings(check(both)))).toEqual([
@@ -127,7 +127,7 @@ describe('a decision on rules for envoyproxy/ratelimit', () => {
     ])
   })
 
-  it('counts all values of a shared threshold together, and those of any other apart', () => {
+  it('counts all values of a shared threshold together, and any other’s separately', () => {
     const { check } = scene()
     const names = ['a', 'b', 'c', 'd']
     expect(names.map((name) => check(`tenant=shared-${name}`).allowed)).toEqual([true, true, true, false])
@@ -196,7 +196,7 @@ describe('a limit that a request brings along', () => {
     expect(standings(check('override=a'))).toEqual(['override 1 allowed'])
   })
 
-  it('stands beside descriptors that follow the rules', () => {
+  it('coexists with descriptors that follow the rules', () => {
     const { check } = scene()
     expect(standings(check(['safety=a', { entries, limit }]))).toEqual(['safety 3 allowed', 'override 1 allowed'])
   })

@@ -104,7 +104,7 @@ describe('server/examples/github.yaml', () => {
     expect([passed, scene.check(create()).tightest?.rule.name]).toEqual([500, 'content-hour'])
   })
 
-  it('serves 100 requests of a user at once', () => {
+  it('serves 100 concurrent requests of a user', () => {
     const scene = exampleScene('github')
     const leases = acquired(scene, 120, 'user=octocat, in_flight=1')
     expect(leases).toHaveLength(100)
@@ -236,7 +236,7 @@ describe('server/examples/login.yaml', () => {
     expect(admitted(scene, 60, () => ['failed_account=alice'])).toBe(50)
   })
 
-  it('goes on with a tenth of the budget without the store, and lets nobody guess after failures', () => {
+  it('continues with a tenth of the budget without the store, and lets no one guess after failures', () => {
     const scene = exampleScene('login')
     const rules = ['account=a', 'account=a, ip=203.0.113.1', 'ip=203.0.113.1', 'subnet=s', 'failed_account=a'].map(
       (descriptor) => scene.check(descriptor).verdicts[0].rule,
@@ -301,7 +301,7 @@ describe('server/examples/llm.yaml', () => {
     [', tier=free', 2],
     [', tier=pro', 20],
     [', tier=enterprise', 200],
-  ])('with%s generates so many answers at once: %i', (tier, places) => {
+  ])('with%s generates so many concurrent answers: %i', (tier, places) => {
     const scene = exampleScene('llm')
     const leases = acquired(scene, 250, `${KEY}${tier}, in_flight=1`)
     expect(leases).toHaveLength(places)

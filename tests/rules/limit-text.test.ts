@@ -35,7 +35,7 @@ test.each(EXAMPLES)('a draft finds every limit of %s under the id that the servi
   expect(found.sort()).toEqual(limitsIn(text))
 })
 
-test.each(EXAMPLES)('each limit of %s can be changed by itself, and the rules stay right', (name) => {
+test.each(EXAMPLES)('each limit of %s can be changed separately, and the rules stay right', (name) => {
   const text = readFileSync(new URL(name, FOLDER), 'utf8')
   for (const place of findLimits(text)) {
     if (place.isUnlimited) continue

@@ -3,7 +3,7 @@ import type { RespConnection } from './resp.mjs'
 const ROUND_TRIPS = 50
 
 /**
- * Tells whether a promise is still open after a healthy server has answered many times over. A busy machine slows that
+ * Returns whether a promise is still open after a healthy server has answered many times over. A busy machine slows that
  * down as well, which no number of milliseconds would be.
  */
 export async function isPending(promise: Promise<unknown>, healthy: RespConnection): Promise<boolean> {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const open = () => connectResp({ port: proxy.port })
 
-/** Tells whether a reply does not come although the server is well. */
+/** Returns whether a reply does not come although the server is well. */
 const isHeldBack = async (reply: Promise<unknown>) => isPending(reply, await server.connect())
 
 it('forwards both ways, large values too', async () => {

@@ -144,7 +144,7 @@ export class RedisServer extends RedisEndpoint {
   }
 
   /**
-   * Tells whether it runs and is not paused.
+   * Returns whether it runs and is not paused.
    * @override
    */
   get isUp() {

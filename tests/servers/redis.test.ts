@@ -50,7 +50,7 @@ describe('a server', () => {
 })
 
 describe('a failing server', () => {
-  it('breaks its connections when it is killed, and is back on the same port after a restart', async () => {
+  it('breaks its connections when it is killed, and has the same port after a restart', async () => {
     const server = await start()
     const { pid, port } = server
     const connection = await server.connect()
@@ -90,7 +90,7 @@ describe('a failing server', () => {
     expect(server.isRunning).toBe(false)
   })
 
-  it('keeps its data over a restart when it is told to persist', async () => {
+  it('keeps its data over a restart when configured to persist', async () => {
     const server = await start({ args: ['--appendonly', 'yes'] })
     await server.call('SET', 'kept', 'yes')
     await server.restart()
@@ -145,7 +145,7 @@ describe('settings', () => {
 })
 
 describe('TLS', () => {
-  it('answers those who trust its authority, and redis-cli', async () => {
+  it('answers clients that trust its authority, and redis-cli', async () => {
     const server = await start({ tls: true, password: 'secret' })
     expect(server.url).toBe(`rediss://:secret@127.0.0.1:${server.port}`)
     expect(await server.call('PING')).toBe('PONG')
@@ -156,7 +156,7 @@ describe('TLS', () => {
     connection.close()
   })
 
-  it('is refused by those who do not trust its authority', async () => {
+  it('is refused by clients that do not trust its authority', async () => {
     const { port } = await start({ tls: true })
     const socket = connectTls({ host: '127.0.0.1', port })
     const error = await new Promise<Error & { code?: string }>((resolve) => socket.once('error', resolve))

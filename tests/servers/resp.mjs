@@ -90,7 +90,7 @@ export class RespConnection {
 }
 
 /**
- * Spells a command as Redis reads it.
+ * Formats a command as Redis reads it.
  * @param {(string | number | Buffer)[]} args
  */
 export function encodeCommand(args) {

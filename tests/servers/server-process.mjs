@@ -33,7 +33,7 @@ export class ServerProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Tells whether it runs and is not paused. */
+  /** Returns whether it runs and is not paused. */
   get isUp() {
     return this.isRunning && !this.#paused
   }

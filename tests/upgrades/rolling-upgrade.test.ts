@@ -56,7 +56,7 @@ async function evaluate(source: string, keys: readonly string[], args: readonly 
 /** What a reply of the script begins with: whether the hit is admitted, and how many are left. */
 const readReply = (reply: Buffer) => ({ isAdmitted: reply.readUInt8(0) === 0, remaining: reply.readUInt32LE(1) })
 
-describe.each(VERSIONS)('a node of this version beside %s', (version) => {
+describe.each(VERSIONS)('a node of this version next to %s', (version) => {
   const record = JSON.parse(read(`${version}/record.json`)) as Recorded
   const oldScript = read(`${version}/decide.lua`)
   const hash = () => sharedHash(record.secret)

@@ -98,7 +98,7 @@ const namedBy = ({ port }: ControlPlane, more: Record<string, string> = {}): Rec
 })
 
 describe('a service in the place of envoyproxy/ratelimit', () => {
-  it('is started by Envoy Gateway, shows its certificate, and limits as it is told', async () => {
+  it('is started by Envoy Gateway, shows its certificate, and limits as configured', async () => {
     const plane = await startTls()
     plane.set(NODE, '1', [OF_GATEWAY])
     const redis = new URL((await sharedRedis()).url)
@@ -133,7 +133,7 @@ describe('a service in the place of envoyproxy/ratelimit', () => {
     expect(
       await call(client, '/grpc.health.v1.Health/Check', health.request, health.response, { service: 'ratelimit' }),
     ).toEqual({ status: 'SERVING' })
-    await until('the control plane is told', () => plane.acks.length === 1)
+    await until('the control plane is notified', () => plane.acks.length === 1)
   })
 
   it('connects to a control plane by the name in its certificate, and to no other', async () => {
@@ -160,14 +160,14 @@ describe('a service in the place of envoyproxy/ratelimit', () => {
     expect(strange.service.rules().ruleCount).toBe(0)
   })
 
-  it('goes on with its rules while the control plane is away, and takes what the next one says', async () => {
+  it('continues with its rules while the control plane is unavailable, and accepts the next one’s', async () => {
     const plane = await ControlPlane.start()
     plane.set(NODE, '1', [domainOf('a')])
     const { service, logged } = await serve(namedBy(plane, { XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: '100ms' }))
     const domains = (): string => [...service.rules().domains.keys()].join()
     expect(domains()).toBe('a')
     plane.stop()
-    await until('it is told of', () => logged.some((line) => line.startsWith('rules.away')))
+    await until('it is reported', () => logged.some((line) => line.startsWith('rules.away')))
     expect(domains()).toBe('a')
     const other = await ControlPlane.start({ port: plane.port })
     other.set(NODE, '1', [domainOf('b')])
@@ -177,7 +177,7 @@ describe('a service in the place of envoyproxy/ratelimit', () => {
     expect(metrics).toContain(`ratelimit_rules_source_age_seconds{source="xds localhost:${plane.port}"} 0\n`)
   })
 
-  it('refuses a set with something wrong in it as a whole, and tells the control plane what and where', async () => {
+  it('refuses a set with something wrong in it as a whole, and reports to the control plane what and where', async () => {
     const plane = await ControlPlane.start()
     plane.set(NODE, '1', [domainOf('a')])
     const { service, logged } = await serve(namedBy(plane))
@@ -192,7 +192,7 @@ describe('a service in the place of envoyproxy/ratelimit', () => {
     await until('the next is in force', () => [...service.rules().domains.keys()].join() === 'c')
   })
 
-  it('is healthy without rules, unless it is told to need some', async () => {
+  it('is healthy without rules, unless configured to need some', async () => {
     const plane = await ControlPlane.start()
     const forced = { FORCE_START_WITHOUT_INITIAL_CONFIG: 'true', SLUICE_RULES_TIMEOUT: '500ms' }
     const [easy, strict] = await Promise.all([
@@ -211,7 +211,7 @@ describe('a service in the place of envoyproxy/ratelimit', () => {
     expect(await statusAt(easy.service.addresses.http, '/healthcheck')).toBe(200)
   })
 
-  it('waits for the first rules, and ends when it is told to meanwhile', async () => {
+  it('waits for the first rules, and ends when stopped meanwhile', async () => {
     const plane = await ControlPlane.start()
     const told = new AbortController()
     const config = readConfig(['--host=127.0.0.1', '--http-port=0', '--grpc-port=0', '--admin-port=0'], namedBy(plane))

@@ -133,7 +133,7 @@ describe('hold', () => {
     expect(await result).toBe('done')
   })
 
-  it('goes on when a renewal fails in any way, and tries the next', async () => {
+  it('continues when a renewal fails in any way, and tries the next', async () => {
     const failed = vi.fn()
     const { client, asked } = holding(
       {

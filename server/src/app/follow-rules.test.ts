@@ -7,7 +7,7 @@ const ruleFile = (domain: string, requests: number) =>
   `domain: ${domain}\ndescriptors:\n  - {key: user, rate_limit: {unit: day, requests_per_unit: ${requests}}}\n`
 
 describe('rule files', () => {
-  it('are told of when they were changed, added or removed, not when they were read the first time', async () => {
+  it('are reported when they were changed, added or removed, not when they were read the first time', async () => {
     const directory = new RuleDirectory({ 'a.yaml': ruleFile('a', 1), 'b.yaml': ruleFile('b', 1) })
     const config = { rules: [directory.path], mergeDomains: false, compatibility: undefined }
     const rules = await followRules(

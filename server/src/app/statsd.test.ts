@@ -58,7 +58,7 @@ describe('StatsdExport', () => {
     expect(String((await told)[0])).toBe('a:5|c|#region:eu\n')
   })
 
-  it('says once that nobody is there, and goes on when somebody is', async () => {
+  it('logs once that StatsD is unreachable, and continues when it is reachable', async () => {
     const { port, server } = await listen()
     await new Promise((resolve) => server.close(resolve))
     const { statsd, counts, events } = exportTo({ port })

@@ -264,7 +264,7 @@ describe('a connection', () => {
     expect(client.ended).toBe(true)
   })
 
-  it('is shed before those that are younger, and answers its calls first', async () => {
+  it('is shed before younger ones, and answers its calls first', async () => {
     const { server, client } = await scene()
     const others = [await ScriptedClient.connect(server), await ScriptedClient.connect(server)]
     for (const each of [client, ...others]) await each.send(call(1, NEVER))

@@ -4,7 +4,7 @@ import { ConnectionBudgets, DEFAULT_BUDGETS } from './budgets.ts'
 /** Each row: [at ms, calls answered, whether one could be spent]. */
 it.each<[string, [number, number, boolean][]]>([
   [
-    'has its burst at once',
+    'has its burst immediately',
     [
       [0, 0, true],
       [0, 0, true],
@@ -13,7 +13,7 @@ it.each<[string, [number, number, boolean][]]>([
     ],
   ],
   [
-    'comes back with time',
+    'is refilled with time',
     [
       [0, 0, true],
       [0, 0, true],
@@ -23,7 +23,7 @@ it.each<[string, [number, number, boolean][]]>([
     ],
   ],
   [
-    'comes back with answered calls',
+    'is refilled with answered calls',
     [
       [0, 0, true],
       [0, 0, true],

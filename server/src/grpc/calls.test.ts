@@ -410,7 +410,7 @@ describe('a request', () => {
     expect(await client.received()).toEqual([plain(415, 68), 'DATA 1 END 68', 'RST_STREAM 1 NO_ERROR'])
   })
 
-  it('with a header list above the limit is answered 431, and the connection goes on', async () => {
+  it('with a header list above the limit is answered 431, and the connection continues', async () => {
     const { client } = await scene({ limits: { maxHeaderListBytes: 16_384 } })
     const lines = await client.send(
       call(1, ECHO, '', { 'x-long': 'x'.repeat(20_000).slice(0, 16_100) }),

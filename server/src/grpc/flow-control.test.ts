@@ -151,7 +151,7 @@ describe('a stream of answers', () => {
     ])
   })
 
-  it('has to wait when a window is used up, and is notified when it may go on', async () => {
+  it('has to wait when a window is used up, and is notified when it may continue', async () => {
     const { client, streams } = await scene([[INITIAL_WINDOW, 20]])
     await client.send(call(1, STREAM))
     const [stream] = streams
@@ -173,7 +173,7 @@ describe('a stream of answers', () => {
     ])
   })
 
-  it('has to wait when the client does not read, and is notified when it may go on', async () => {
+  it('has to wait when the client does not read, and is notified when it may continue', async () => {
     const limits = { outputHighWaterBytes: 1_000 }
     const { client, streams } = await scene([], { limits })
     await client.send(call(1, STREAM))

@@ -13,7 +13,7 @@ it.each([
   expect(encodeGrpcMessage(message)).toBe(sent)
 })
 
-it('every message comes back from its encoding, which is printable ASCII', () => {
+it('every message survives its encoding, which is printable ASCII', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (message) => {
       const sent = encodeGrpcMessage(message)

@@ -76,7 +76,7 @@ function rows(title: string, table: readonly Row[]): void {
 }
 
 describe('the start of a connection', () => {
-  it('3.4: the server sends its SETTINGS first and acknowledges those of the client', async () => {
+  it('3.4: the server sends its SETTINGS first and acknowledges the client’s', async () => {
     const client = new ScriptedClient(testServer())
     expect(await client.received()).toEqual(['SETTINGS 3=1024 4=131082 6=32768', 'WINDOW_UPDATE 0 983041'])
     expect(await client.send(preface, settings())).toEqual(['SETTINGS ACK'])

@@ -27,7 +27,7 @@ it('a stream that we reset afterwards counts as reset by us', () => {
 })
 
 describe('the open streams of a table', () => {
-  it('are those of a Map, whatever is opened and closed', () => {
+  it('match a Map, whatever is opened and closed', () => {
     let seed = 7
     const random = (below: number): number => {
       seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff

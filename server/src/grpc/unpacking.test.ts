@@ -67,7 +67,7 @@ describe('what messages may unpack to', () => {
   const bomb = gzipSync(Buffer.alloc(1_048_576))
   // 15 blocks of 64 KiB beyond what is free, and 64 a second for a connection, 256 for an address, 1,024 for all.
 
-  it('is bounded for a connection, and comes back', () => {
+  it('is bounded for a connection, and refilled', () => {
     const { clock, connect } = start()
     const unpacked = connect()
     expect(unpacked(bomb, 100)).toBe(4)
@@ -83,7 +83,7 @@ describe('what messages may unpack to', () => {
     expect(connect('192.0.2.2')(bomb, 4)).toBe(4)
   })
 
-  it('is bounded for all, and addresses that cannot be told apart are forgotten one by one', () => {
+  it('is bounded for all, and addresses that cannot be distinguished are forgotten one by one', () => {
     const { clock, connect } = start()
     const all = (count: number): number => {
       let unpacked = 0

@@ -41,7 +41,7 @@ describe('resets', () => {
     expect(budgets.ended).toEqual({ resets: 2, bytes: 0 })
   })
 
-  it('come back with time, and with every request that is answered', () => {
+  it('are refilled with time, and with every request that is answered', () => {
     const { open, reset, ended, clock } = bench()
     const budget = open('10.0.0.1')
     reset(budget, 3)

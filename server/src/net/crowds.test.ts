@@ -23,13 +23,13 @@ function crowded(most: number, address: string, uses: readonly Member['use'][]) 
 }
 
 describe('where all places are taken', () => {
-  it('those that no one asked anything of leave first, the newest before the others', () => {
+  it('connections without a request leave first, the newest before the others', () => {
     const { crowds, gone } = crowded(4, '10.0.0.1', ['none', 'idle', 'none', 'busy'])
     expect(crowds.admits('10.0.0.2')).toBe(true)
     expect(gone()).toEqual([false, false, true, false])
   })
 
-  it('those that wait leave next for another address, the newest first: what has worked for long stays', () => {
+  it('waiting connections leave next for another address, the newest first: what has worked for long stays', () => {
     const { crowds, gone } = crowded(3, '10.0.0.1', ['idle', 'idle', 'busy'])
     expect(crowds.admits('10.0.0.1')).toBe(false)
     expect(gone()).toEqual([false, false, false])
@@ -45,7 +45,7 @@ describe('where all places are taken', () => {
     expect(gone()).toEqual([false, false, true])
   })
 
-  it('those with calls under way stay where the newcomer has half as many already', () => {
+  it('connections with calls in flight stay where the newcomer has half as many already', () => {
     const { crowds, gone } = crowded(6, '10.0.0.1', ['busy', 'busy', 'busy', 'busy'])
     for (let i = 0; i < 2; i++) crowds.add('10.0.0.2', new Guest('busy'))
     expect(crowds.admits('10.0.0.2')).toBe(false)

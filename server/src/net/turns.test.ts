@@ -76,7 +76,7 @@ it('a task that adds another does not run it in the same turn of an empty lane t
   expect(turn()).toEqual(['again', 'again'])
 })
 
-it('goes on after a task that throws', () => {
+it('continues after a task that throws', () => {
   const { turns, add, turn } = byHand(2)
   const lane = new Lane()
   turns.add(lane, () => {

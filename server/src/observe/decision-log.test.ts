@@ -183,7 +183,7 @@ describe('DecisionLog', () => {
     expect(records()).toEqual([])
   })
 
-  it('counts those that there was no room for', async () => {
+  it('counts lines that there was no room for', async () => {
     const { ask, records, makeRoom } = logging({}, new MemoryStore(), 1)
     for (let i = 0; i < 4; i++) await ask({ api_key: 'k' })
     makeRoom()

@@ -75,7 +75,7 @@ describe('RuleStats', () => {
     expect(counts('user')).toEqual({})
   })
 
-  it('goes on counting when the rules are loaded again', () => {
+  it('keeps counting when the rules are loaded again', () => {
     const { tell, counts } = bench()
     tell('user', 1, left(9))
     tell('user', 1, left(8), compileObjects([RULES]))

@@ -134,7 +134,7 @@ describe('ProtoReader', () => {
     expect(skip).toThrow(new MalformedMessage(reason))
   })
 
-  it('refuses a part that is longer than the part around it, even if the message goes on', () => {
+  it('refuses a part that is longer than the part around it, even if the message continues', () => {
     const read = opened([0x0a, 2, 0x0a, 3, 0x10, 1, 0x61])
     const outer = read.tag(7) === 0x0a ? read.part(7) : 0
     expect([outer, read.tag(outer)]).toEqual([4, 0x0a])

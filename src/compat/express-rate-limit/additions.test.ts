@@ -125,7 +125,7 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
     expect((await running.get('/error')).status).toBe(429)
   })
 
-  it('keeps the hit of a client that leaves, and takes back that of an answer that breaks, if told so', async () => {
+  it('keeps the hit of a client that leaves, and refunds an answer that breaks, if configured', async () => {
     const limiter = rateLimit({
       limit: 5,
       keyGenerator: () => 'k',
@@ -142,7 +142,7 @@ describe('sluice/compat/express-rate-limit, beyond what express-rate-limit does'
     client?.leave()
     await until('the client has left', () => responses[0].closed)
     responses[0].on('error', () => {})
-    responses[0].emit('error', new Error('written to nobody'))
+    responses[0].emit('error', new Error('written to no one'))
     responses[0].status(500).end()
     await get('/crash').catch(() => {})
     await until('the hit of the answer is taken back', () => hits() === 1)

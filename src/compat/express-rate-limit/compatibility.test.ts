@@ -198,7 +198,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     ])
   })
 
-  it('goes on counting what it refuses', async () => {
+  it('keeps counting what it refuses', async () => {
     let used = 0
     const get = await serve({
       limit: 1,
@@ -304,7 +304,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     ['requestWasSuccessful', { requestWasSuccessful: broken, skipSuccessfulRequests: true }],
     ['init', { store: Object.assign(new RecordingStore(), { init: broken }) }],
     ['init, later', { store: Object.assign(new RecordingStore(), { init: async () => broken() }) }],
-  ])('logs an error in %s, and goes on', async (_kind, options) => {
+  ])('logs an error in %s, and continues', async (_kind, options) => {
     const get = await serve(options)
     expect(await statuses(get, 1)).toEqual([200])
     await until('the error is logged', () => logged.length === 1)
@@ -409,7 +409,7 @@ describe.each(LIBRARIES)('%s', (_, { rateLimit }) => {
     expect(parseList(ratelimit).map(([name]) => name)).toEqual(['1-in-5sec', '5-in-1min', '7-in-1day'])
   })
 
-  it('says when to come back, unless no field is wanted', async () => {
+  it('says when to retry, unless no field is wanted', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 1_700_000_000_000 })
     const comeBack = async (options: Options): Promise<string | undefined> => {
       const get = await serve({ limit: 1, ...options })
@@ -467,7 +467,7 @@ describe('ipKeyGenerator', () => {
     ['0123:4567:89ab:cdef:0123:4567:89ab:cdef', false],
     ['123:ABC::89', undefined],
     ['not an address', undefined],
-  ] as const)('spells %s (%s) as express-rate-limit does', (ip, subnet) => {
+  ] as const)('formats %s (%s) as express-rate-limit does', (ip, subnet) => {
     expect(own.ipKeyGenerator(ip, subnet)).toBe(peer.ipKeyGenerator(ip, subnet))
   })
 })

@@ -98,7 +98,7 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     expect(await statuses(1)).toEqual([429])
   })
 
-  it('bans who goes on', async () => {
+  it('bans callers that continue', async () => {
     const banned: string[] = []
     await serve({ max: 1, ban: 1, onBanReach: (_, key) => void banned.push(key) })
     expect(await statuses(4)).toEqual([200, 429, 403, 403])

@@ -130,7 +130,7 @@ describe('RedisStore', () => {
 })
 
 describe('UnstorageStore', () => {
-  it('goes on after a failure of the storage', async () => {
+  it('continues after a failure of the storage', async () => {
     const storage = slowStorage()
     const store = new UnstorageStore({ storage })
     vi.spyOn(storage, 'get').mockRejectedValueOnce(new Error('away'))

@@ -16,7 +16,7 @@ it('every algorithm and variant has its own letter', () => {
   expect(new Set(letters).size).toBe(letters.length)
 })
 
-it('the letters are those that stored keys have', () => {
+it('the letters match stored keys', () => {
   expect(ALGORITHM_NAMES.map((name) => limitOf(name).shape)).toEqual(['s1m', 't1m', 'g1m', 'l1m', 'f1m', 'x1m', 'c1m'])
   expect(limitOf('fixed_window', { anchor: 'first_hit' }).shape).toBe('a1m')
 })

@@ -14,7 +14,7 @@ const answering = (response: Partial<RuleResponse>): Rule => ({
 })
 
 describe('refusalOf', () => {
-  it('says what was exceeded, by whom, and when to come back', () => {
+  it('says what was exceeded, by whom, and when to retry', () => {
     const decision = combine([verdictBy(ruleNamed('writes', { limit: 20, window: '1m' }), refused(41_500))])
     const { status, contentType, body, headers } = refusalOf(decision, 42, { ...POST, scope: 'ip:203.0.113.7' })
     expect([status, contentType, headers]).toEqual([429, 'application/json', []])
@@ -64,7 +64,7 @@ describe('refusalOf', () => {
       1,
       'Too many concurrent requests for POST /api/v1/orders. Retry after 1 second.',
     ],
-  ] as const)('tells of %s', (_, decision, retryAfter, message) => {
+  ] as const)('describes %s', (_, decision, retryAfter, message) => {
     const { error } = JSON.parse(refusalOf(decision, retryAfter, POST).body)
     expect(error.message).toBe(message)
     expect(error.retry_after).toBe(retryAfter)

@@ -73,7 +73,7 @@ describe('parseIp', () => {
     )
   })
 
-  it('reads every spelling of an address as the same one', () => {
+  it('reads every form of an address as the same one', () => {
     const forms = (ip: IpAddress): string[] => {
       const groups = ip.flatMap((each) => [each >>> 16, each & 0xffff])
       const hex = groups.map((group) => group.toString(16))
@@ -88,7 +88,7 @@ describe('parseIp', () => {
     )
   })
 
-  it('never throws, and what it reads has one canonical spelling', () => {
+  it('never throws, and what it reads has one canonical form', () => {
     const text = fc.string({ unit: fc.constantFrom(...'01289af:.%/ '), maxLength: 24 })
     fc.assert(
       fc.property(text, (spelling) => {

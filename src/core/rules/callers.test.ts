@@ -178,7 +178,7 @@ describe('two callers in one descriptor', () => {
   ])
   const both = 'customer=acme api_key=k'
 
-  it('each have their limits at their entry; below, those of the nearest come first', () => {
+  it('each have their limits at their entry; below, the nearest caller’s come first', () => {
     const acme = accountOf({ '': 500, 'api_key=k': 70 })
     expect(decide(domain, 'customer=acme', { 'customer=acme': acme })).toBe('customer:500')
     expect(decide(domain, both, { 'customer=acme': acme })).toBe('customer/api_key:70')

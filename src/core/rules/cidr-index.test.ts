@@ -67,7 +67,7 @@ describe('CidrIndex', () => {
     expect(indexOf('::ffff:0:0/96').find('10.1.2.3')).toBe('::ffff:0:0/96')
   })
 
-  it('says when a block is there already, in whatever spelling', () => {
+  it('says when a block is there already, in any form', () => {
     const blocks = new CidrIndex<string>()
     const add = (block: string): boolean => blocks.add(parseCidr(block) as Cidr, block)
     expect(['10.0.0.0/8', '10.0.0.0/9', '10.9.9.9/8', '::ffff:10.0.0.0/104', '::/8'].map(add)).toEqual([

@@ -169,7 +169,7 @@ describe('compileObjects', () => {
     expect(shadows).toEqual([[true, true], [false], [false]])
   })
 
-  it('counts rules, over all domains and levels, without those that are disabled', () => {
+  it('counts rules, over all domains and levels, without disabled ones', () => {
     const descriptors: DescriptorRule[] = [
       { key: 'a', rate_limits: [MINUTE, MINUTE], descriptors: [{ key: 'b', rate_limit: MINUTE }] },
       { key: 'off', enabled: false, rate_limit: MINUTE },

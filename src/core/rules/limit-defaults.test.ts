@@ -95,7 +95,7 @@ descriptors:
     ])
   })
 
-  it('go before those of the whole service', () => {
+  it('take precedence over the service’s', () => {
     const service = { defaults: { algorithm: 'fixed_window', count_denied: true } }
     expect(drawn(`descriptors: [{key: a, rate_limit: {${FIVE}}}]`, service)).toEqual([
       '  a',
@@ -126,7 +126,7 @@ descriptors:
     )
   })
 
-  it('are those of all files of the domain, which must not contradict each other', () => {
+  it('come from all files of the domain, which must not contradict each other', () => {
     const one = `defaults: {priority: 0}\ndescriptors: [{key: a, rate_limit: {${FIVE}}}]`
     expect(errorsOf(one, `defaults: {priority: 0, algorithm: gcra}`)).toEqual([])
     expect(errorsOf(one, `defaults: {priority: 1}`)).toEqual([

@@ -181,7 +181,7 @@ describe('match', () => {
     expect(namesFor(ADDRESSES, ['ip', value])).toEqual(expected)
   })
 
-  it('goes on below a block', () => {
+  it('continues below a block', () => {
     expect(namesFor(ADDRESSES, ['ip', '2001:db8:1:2::3'], ['path', '/'])).toEqual(['below a block'])
     expect(namesFor(ADDRESSES, ['ip', '2001:db8:2::3'], ['path', '/'])).toEqual([])
   })

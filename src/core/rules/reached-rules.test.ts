@@ -112,7 +112,7 @@ describe('the rules that a caller reaches', () => {
     })
   })
 
-  it('of a tier that requests name, are those at and below `tiered: true`, whoever calls', () => {
+  it('of a tier that requests name, are the rules at and below `tiered: true`, for every caller', () => {
     const tiered = compile({
       tiers: { pro: { rate_limit: limit(100), descriptors: [{ key: 'path', value: '/a', rate_limit: limit(70) }] } },
       descriptors: [
@@ -133,7 +133,7 @@ describe('the rules that a caller reaches', () => {
     expect(idsOf(undefined)).toEqual([])
   })
 
-  it('of a key that is kept as a hash, are those of any key, and those of its value', () => {
+  it('of a key that is kept as a hash, are the rules of any key, and of its value', () => {
     const keys = compile({
       descriptors: [
         { key: 'api_key', rate_limit: limit(1) },

@@ -79,7 +79,7 @@ describe('sluice/express on Redis', () => {
     await until('the hit is given back', async () => (await refunding()).status === 200)
   })
 
-  it('follows the failure policy of each limit when Redis is gone, and goes on when it has recovered', async () => {
+  it('follows the failure policy of each limit when Redis is gone, and counts again when it has recovered', async () => {
     const server = await startRedis()
     const lines: string[] = []
     const log = (line: string): void => void lines.push(line)

@@ -3,7 +3,7 @@ import { describe, expectTypeOf, it } from 'vitest'
 import * as own from './index.ts'
 
 describe('the types of sluice/fastify', () => {
-  it('are those of a plugin, by every name', () => {
+  it('match a plugin, by every name', () => {
     expectTypeOf(own.default).toExtend<FastifyPluginCallback<own.PlainOptions>>()
     expectTypeOf(own.fastifyRateLimit).toEqualTypeOf(own.default)
     expectTypeOf(own.rateLimit).toEqualTypeOf(own.default)

@@ -113,7 +113,7 @@ describe('sluice/fastify', () => {
     expect((await app.inject('/')).headers['ratelimit-policy']).toBe('"100-in-1m";q=100;w=60')
   })
 
-  it('counts the callers of a route, or of a hook, as it counts those of the app', async () => {
+  it('counts the callers of a route, or of a hook, as it counts the app’s', async () => {
     const own = { limit: 1, window: '1m' } as const
     await serve({ limit: 100, window: '1m', identity: { trustedProxies: ['loopback'] } })
     app.get('/own', { config: { rateLimit: own } }, async () => 'own')

@@ -7,7 +7,7 @@ interface OwnRequest extends Request {
 }
 
 describe('the types of sluice/fetch', () => {
-  it('keep those of a handler', () => {
+  it('keep the types of a handler', () => {
     const options = { limit: 100, window: '1m' } as const
     const GET = own.protect(async (request: OwnRequest, { params }: { params: Promise<{ id: string }> }) => {
       return Response.json([request.cookies.size, (await params).id])

@@ -122,7 +122,7 @@ describe('protect', () => {
 })
 
 describe('check', () => {
-  it('returns the fields, what remains and who it is, and no response, for a request that may go on', async () => {
+  it('returns the fields, what remains and who it is, and no response, for a request that may continue', async () => {
     const limiter = rateLimit({ limit: 2, window: '1m', identity: { apiKey: true } })
     const checked = await limiter.check(get({ 'x-api-key': 'k' }))
     expect([checked.allowed, checked.response, checked.delayMs]).toEqual([true, undefined, 0])
@@ -193,7 +193,7 @@ describe('check', () => {
   it.each([
     ['Deno', { remoteAddr: { hostname: '203.0.113.7' } }, 'ip:203.0.113.7'],
     ['Bun', { requestIP: () => ({ address: '2001:db8::1' }) }, 'ip:2001:db8::/64'],
-    ['a runtime that tells nothing', { env: {} }, 'ip:unknown'],
+    ['a runtime that provides nothing', { env: {} }, 'ip:unknown'],
   ])('knows the address on %s', async (_runtime, extra, scope) => {
     const limiter = rateLimit({ limit: 0, window: '1m' })
     const { response } = await limiter.check(get(), extra)

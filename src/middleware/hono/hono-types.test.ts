@@ -8,7 +8,7 @@ interface AppEnv {
 }
 
 describe('the types of sluice/hono', () => {
-  it('are those of a middleware', () => {
+  it('match a middleware', () => {
     const limiter = own.rateLimit({ limit: 100, window: '1m' })
     expectTypeOf(limiter).toExtend<MiddlewareHandler>()
     expectTypeOf(limiter.reset).toBeCallableWith({ ip: '203.0.113.7' })

@@ -3,7 +3,7 @@ import { describe, expectTypeOf, it } from 'vitest'
 import * as own from './index.ts'
 
 describe('the types of sluice/koa', () => {
-  it('are those of a middleware', () => {
+  it('match a middleware', () => {
     expectTypeOf(own.default).toEqualTypeOf(own.rateLimit)
     const limiter = own.rateLimit({ limit: 100, window: '1m' })
     expectTypeOf(limiter).toExtend<Middleware>()

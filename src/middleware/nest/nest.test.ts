@@ -86,7 +86,7 @@ describe.each(PLATFORMS)('sluice/nest on %s', (_, platform) => {
     expect((await get()).headers['x-ratelimit-remaining']).toBe('99')
   })
 
-  it('counts the callers of a handler as it counts those of the app', async () => {
+  it('counts the callers of a handler as it counts the app’s', async () => {
     const { get } = await serve(
       { limit: 100, window: '1m', identity: { trustedProxies: ['loopback'] } },
       { decorate: (controller) => decorated(controller, 'own', RateLimit({ limit: 1, window: '1m' })) },

@@ -49,7 +49,7 @@ describe('count.lua', () => {
     expect(await leftMs(key)).toBeGreaterThan(HOUR_MS / 2)
   })
 
-  it('doubles the window with each further hit, up to the longest time that both sides can spell', async () => {
+  it('doubles the window with each further hit, up to the longest time that both sides can represent', async () => {
     const key = randomUUID()
     for (const times of [1, 2, 4]) expect((await count(key, 1, 0, 'double'))[1]).toBe(times * HOUR_MS)
     await call('SET', key, '100')

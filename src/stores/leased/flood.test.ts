@@ -6,7 +6,7 @@ describe('a flood', () => {
   const FLOOD = 100_000
 
   it.each(['exact', 'leased', 'eventual'] as const)(
-    'of new keys is held in bounded memory, and a busy caller is answered at once through all of it (%s)',
+    'of new keys is held in bounded memory, and a busy caller is answered immediately through all of it (%s)',
     async (consistency) => {
       const scene = new Scene(1, { maxKeys: MOST })
       const [node] = scene.nodes

@@ -18,7 +18,7 @@ describe('the clock of leases', () => {
     return { lease, go }
   }
 
-  it('begins with the wall clock and goes on with the monotonic one', () => {
+  it('begins with the wall clock and continues with the monotonic one', () => {
     const { lease, go } = clock()
     expect(lease.nowMs()).toBe(1_000_000)
     expect([go(100, 100), go(0, 0), go(1, 0.5)]).toEqual([100, 0, 0.5])

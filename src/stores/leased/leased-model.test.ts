@@ -17,7 +17,7 @@ const WEATHERS: Readonly<Record<string, Weather>> = {
   'with lost, late and doubled messages': { ...CALM, isLossy: true },
   'with crashes': { ...CALM, crashes: true, isLossy: true },
   'with clocks that jump': { ...CALM, clocksJump: true, isLossy: true },
-  'with everything at once': { ...CALM, isLossy: true, crashes: true, clocksJump: true },
+  'with everything together': { ...CALM, isLossy: true, crashes: true, clocksJump: true },
   'as leases of a lease': { ...CALM, isLayered: true, isLossy: true, crashes: true },
 }
 

@@ -37,7 +37,7 @@ storeSuite(
 )
 
 describe('a leased rule', () => {
-  it('costs a trip for the first request, and none for those that follow while the slice lasts', async () => {
+  it('costs a trip for the first request, and none for the next ones while the slice lasts', async () => {
     const { lender, nodes } = new Scene()
     const limit = limitOf()
     await ask(nodes[0], charge(limit))

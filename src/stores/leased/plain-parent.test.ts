@@ -20,7 +20,7 @@ storeSuite(
   },
   {
     skip: {
-      time: 'a refusal that is remembered tells the budget as it was',
+      time: 'a remembered refusal reports the budget as it was',
       random: 'a group that one rule is known to refuse says nothing about the others',
     },
   },

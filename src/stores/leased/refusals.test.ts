@@ -86,7 +86,7 @@ describe('a key that is refused', () => {
     expect(scene.lender.decisions).toBe(decisions + 2)
   })
 
-  it('is not remembered where refused hits count, or where places come back', async () => {
+  it('is not remembered where refused hits count, or where permits are released', async () => {
     const scene = new Scene()
     const counting = limitOf({ limit: 1, window: '10s', countDenied: true })
     const places = limitOf({ limit: 0, algorithm: 'sliding_log', window: '10s' })

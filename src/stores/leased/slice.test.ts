@@ -97,7 +97,7 @@ describe('a slice', () => {
     expect(slice.isRefused(10, START_MS)).toBe(false)
   })
 
-  it('counts what is left beside all slices only while it holds alone', () => {
+  it('reports the rest of the budget only while it is the only holder', () => {
     const slice = newSlice()
     ask(slice, 10)
     answer(slice, { held: 100 })

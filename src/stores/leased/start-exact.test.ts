@@ -58,7 +58,7 @@ describe('a caller of a leased rule', () => {
     expect([scene.lender.decisions, scene.lender.exchanges.length]).toEqual([100, 0])
   })
 
-  it('gives its slice back when it comes too seldom for it, and goes on without', async () => {
+  it('gives its slice back when it comes too seldom for it, and continues without', async () => {
     const scene = new Scene(1, { minHits: MIN_HITS })
     await spend(scene.nodes[0], charge(wide), 100)
     expect(scene.nodes[0].stats.slices).toBe(1)

@@ -27,7 +27,7 @@ describe('visits', () => {
     for (let i = 1; i <= 16; i++) expect([visits.add('a', i, 100), visits.add('b', i, 100)]).toEqual([i, i])
   })
 
-  it('are forgotten of the one who came less often, or whose time is over, when a third comes', () => {
+  it('are forgotten for the key that came less often, or whose time is over, when a third comes', () => {
     const visits = new Visits(1)
     for (const key of ['a', 'b', 'a', 'b', 'a']) visits.add(key, 50, 100)
     expect(visits.add('c', 60, 100)).toBe(1)

@@ -43,7 +43,7 @@ describe('entries', () => {
   })
 
   it.each([0, 1, 1_780_000_000_000, 4_102_444_800_000 + 7_305 * 86_400_000])(
-    'keep an expiry of %d ms beside a standing',
+    'keep an expiry of %d ms next to a standing',
     (ms) => {
       const entries = new Entries()
       const id = entries.append()
@@ -57,7 +57,7 @@ describe('entries', () => {
     },
   )
 
-  it('stand higher the more of their budget is used, and always below those that have spent it', () => {
+  it('stand higher the more of their budget is used, and always below entries that have spent it', () => {
     const standings = [10, 9, 8, 5, 2, 1].map((left) => openStanding(left, 10))
     expect(standings).toEqual([...standings].sort((a, b) => a - b))
     expect(openStanding(4_294_967_295, 4_294_967_295)).toBe(Standing.Open)

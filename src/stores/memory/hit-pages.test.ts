@@ -78,7 +78,7 @@ describe.each([
   ['hits', false],
   ['holders', true],
 ] as const)('pages of %s', (_, holders) => {
-  it.each([1, 2, 3, 4])('hold what an array holds, and all come back (seed %i)', (seed) => {
+  it.each([1, 2, 3, 4])('hold what an array holds, and all are freed (seed %i)', (seed) => {
     const random = mulberry32(seed)
     const logs = new PagedLogs(5, holders, 10_000)
     let nowMs = 1_780_000_000_000

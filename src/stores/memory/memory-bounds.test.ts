@@ -158,7 +158,7 @@ describe('the choice of what to forget', () => {
     expect(remaining('refused', windowed(10))).toBe(0)
   })
 
-  it.each(LIMITS)('keeps a key of %s that has one hit left, and forgets those that have used little', (_, limit) => {
+  it.each(LIMITS)('keeps a key of %s that has one hit left, and forgets keys that have used little', (_, limit) => {
     const { store, clock, use, remaining } = bounded(1_000)
     use('nearly', limit, 4)
     for (let i = 0; i < 5_000; i++) {

@@ -32,7 +32,7 @@ describe('firstConnection', () => {
     expect(order).toEqual(['attempt', 'call 1', 'call 2'])
   })
 
-  it('goes on after twenty looks where no attempt ends', async () => {
+  it('continues after twenty looks where no attempt ends', async () => {
     const { counted, look } = quickLooks()
     await firstConnection(new Promise(() => {}), look)
     expect(counted).toEqual({ looks: 20, cancelled: 20 })

@@ -22,7 +22,7 @@ describe('openAppStore', () => {
     expect(two.keys).toBe(one.keys)
   })
 
-  it('does not share with those that have another secret', () => {
+  it('does not share with stores that have another secret', () => {
     const [one, two] = ['a', 'b'].map((secret) => opened({ redis: url, secret }))
     const step = { secret: true, sharedAs: undefined } as PathStep
     expect(two.store).not.toBe(one.store)

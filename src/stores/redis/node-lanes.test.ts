@@ -130,7 +130,7 @@ describe('decisions of one turn on a cluster', () => {
 })
 
 describe('what a node leaves alone', () => {
-  it('goes on as a call for its partition, and counts there', async () => {
+  it('continues as a call for its partition, and counts there', async () => {
     const { ask, sent, answer, answerNode, received } = bench()
     const answers = Promise.all(['{a}1', '{b}1', '{b}2', '{c}1'].map((key) => ask(key)))
     await turn()
@@ -157,7 +157,7 @@ describe('a call for a node that was not run', () => {
   it.each([
     ['the node is a replica', new SimpleError('READONLY Can not run script with write flag on readonly replica')],
     ['the node may not answer', new SimpleError('MASTERDOWN Link with MASTER is down')],
-  ])('goes on as calls for partitions, because %s', async (_, error) => {
+  ])('continues as calls for partitions, because %s', async (_, error) => {
     const { ask, sent, answer, fail, received, connection } = bench()
     const answers = Promise.all(['{a}1', '{b}1', '{a}2'].map((key) => ask(key)))
     await turn()

@@ -39,7 +39,7 @@ describe('a reset of more counters than one call takes', () => {
   it.each([
     [0, 1],
     [1, 0],
-  ])('is told to all nodes only if each part was: %i, %i', async (first, second) => {
+  ])('is published to all nodes only if each part was: %i, %i', async (first, second) => {
     const { connection, counters } = scene()
     const report = counters.reset(stored)
     for (const [i, received] of [first, second].entries()) (await lastOf(connection, i + 1)).resolve([1, received])
@@ -48,7 +48,7 @@ describe('a reset of more counters than one call takes', () => {
 })
 
 describe('a reset of a domain', () => {
-  it('goes through all keys of a server, and then tells', async () => {
+  it('goes through all keys of a server, and then notifies', async () => {
     const { connection, counters } = scene()
     const report = counters.resetDomain('d')
     const scan = await lastOf(connection, 1)

@@ -52,7 +52,7 @@ describe('the notes of a fleet', () => {
     expect(await redis.call('PTTL', index)).toBeLessThanOrEqual(FORGOTTEN_MS)
   })
 
-  it('are those of the nodes that wrote last, where there are too many to read', async () => {
+  it('come from the nodes that wrote last, where there are too many to read', async () => {
     const fields = Array.from({ length: 66 }, (_, i) => [`node ${i}`, String(NOW_MS + i)])
     await redis.call('HSET', index, ...fields.flat())
     await redis.call('MSET', ...fields.flatMap(([node]) => [`${index}:${node}`, node]))

@@ -107,7 +107,7 @@ export function withOptions(limit: Limit, options: Partial<LimitOptions>): Limit
   return compileLimit({ ...optionsOf(limit), ...options })
 }
 
-/** Spells a limit of the table above as options again. */
+/** Formats a limit of the table above as options again. */
 export function optionsOf({ algorithm, max: limit, windowMs, quantumMs, calendar }: Limit): LimitOptions {
   if (calendar) return { algorithm, limit, calendar: { unit: calendar.unit } }
   if (algorithm === 'concurrency') return { algorithm, limit, leaseTtl: windowMs }

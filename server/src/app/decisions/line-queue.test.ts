@@ -40,7 +40,7 @@ describe('LineQueue', () => {
     expect(queue.write(line)).toBe(true)
   })
 
-  it('sends what is left when it closes, and gives up where nobody takes it', async () => {
+  it('sends what is left when it closes, and gives up where no one takes it', async () => {
     const { queue, sent } = queued()
     queue.write('a\n')
     const closed = queue.close()

@@ -20,7 +20,7 @@ function rotating(maxBytes = 100, keep = 2, name = 'log') {
 }
 
 describe('RotatingFile', () => {
-  it('appends, also to what was there before, and is for nobody else', async () => {
+  it('appends, also to what was there before, and is not readable by others', async () => {
     const { file, path, read, told } = rotating()
     await file.write('one\n')
     await file.close()
@@ -43,7 +43,7 @@ describe('RotatingFile', () => {
     expect([read('.1'), read()]).toEqual(['bbbbbb\n', 'cccccc\n'])
   })
 
-  it('goes on in a new file when it is told that somebody moved the old one', async () => {
+  it('continues in a new file after the old one was moved', async () => {
     const { file, path, read } = rotating()
     await file.write('one\n')
     renameSync(path, `${path}.moved`)
@@ -53,7 +53,7 @@ describe('RotatingFile', () => {
     expect([read('.moved'), read()]).toEqual(['one\ntwo\n', 'three\n'])
   })
 
-  it('tells once that it cannot be written, waits for nobody, and tells when it can', async () => {
+  it('reports once that it cannot be written, does not wait, and reports when it can', async () => {
     const { file, path, told, read } = rotating()
     mkdirSync(path)
     await file.write('lost\n')
@@ -65,7 +65,7 @@ describe('RotatingFile', () => {
     expect(read()).toBe('written\n')
   })
 
-  it('loses what the disk does not keep up with, and tells', async () => {
+  it('loses what the disk does not keep up with, and reports it', async () => {
     const { file, told } = rotating(1e9)
     const text = 'x'.repeat(1_048_576)
     await Promise.all(Array.from({ length: 20 }, () => file.write(text)))

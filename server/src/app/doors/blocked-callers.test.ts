@@ -41,7 +41,7 @@ async function open(reason: string | undefined, args: string[] = []) {
 }
 
 describe('a caller who is blocked', () => {
-  it.each(['/v1/check', '/v1/acquire'])('is told so by %s, with the status and the body of the block', async (path) => {
+  it.each(['/v1/check', '/v1/acquire'])('gets the status and the body of the block from %s', async (path) => {
     const { post, book } = await open('card testing')
     expect(await post(path)).toMatchObject({
       status: 451,
@@ -57,7 +57,7 @@ describe('a caller who is blocked', () => {
     expect((await post('/v1/check')).body).toMatchObject({ allowed: true, verdicts: [{ rule: 'free', remaining: 0 }] })
   })
 
-  it('is told so in the answer to Envoy, with the body of the block, and why for its other filters', async () => {
+  it('gets the body of the block in the answer to Envoy, and the reason for its other filters', async () => {
     const { post } = await open('card testing', ['--dynamic-metadata'])
     const { body } = await post('/json')
     expect(body).toMatchObject({
@@ -77,7 +77,7 @@ describe('a caller who is blocked', () => {
     client.close()
   })
 
-  it('uses a grant when the limit has nothing left, and is told of it', async () => {
+  it('uses a grant when the limit has nothing left, and the answer shows it', async () => {
     const { post, book } = await open(undefined)
     book.put('blocks', 'b-1', undefined)
     book.put('grants', 'g-1', grant('g-1', 'alice', 2))

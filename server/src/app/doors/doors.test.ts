@@ -38,7 +38,7 @@ async function open(rules = () => NO_RULES, args: string[] = []) {
 }
 
 describe('openDoors', () => {
-  it('logs what is nobody else’s fault, and tells the caller nothing of it', async () => {
+  it('logs internal errors, and reveals nothing of them to the caller', async () => {
     const { url, entries } = await open(() => {
       throw new Error('a fault of ours')
     })
@@ -78,7 +78,7 @@ descriptors:
     secret: true
     rate_limit: {unit: minute, requests_per_unit: 5}`
 
-  it('counts and tells what no rule is about, over every door', async () => {
+  it('counts and logs what no rule matches, over every door', async () => {
     const rules = loadRules([{ file: 'a.yaml', text: RULES }])
     const { doors, url, entries } = await open(() => rules)
     const grpc = await doors.all.grpc.listen(HERE)
@@ -113,7 +113,7 @@ descriptors:
     ])
   })
 
-  it('tells no value of a secret key in dynamic metadata', async () => {
+  it('shows no value of a secret key in dynamic metadata', async () => {
     const rules = loadRules([{ file: 'a.yaml', text: RULES }])
     const { url } = await open(() => rules, ['--dynamic-metadata'])
     const entry = (key: string, value: string) => ({ entries: [{ key, value }] })
@@ -141,7 +141,7 @@ descriptors:
     ])
   })
 
-  it('says that it does not serve when told, and is ready at once where counters live in memory', async () => {
+  it('reports that it does not serve when asked to, and is ready immediately where counters live in memory', async () => {
     const { url, doors } = await open()
     await doors.ready
     const health = async () => (await fetch(`${url}/healthcheck`, { headers: { connection: 'close' } })).status

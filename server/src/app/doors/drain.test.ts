@@ -38,7 +38,7 @@ async function connected(port: number): Promise<Socket> {
 }
 
 describe('drainable', () => {
-  it('answers what is under way, and ends the connection with the answer', async () => {
+  it('answers requests in flight, and ends the connection with the answer', async () => {
     const { server, close, port } = await start(() => {})
     const request = once(server, 'request')
     const answered = ask(port)
@@ -118,7 +118,7 @@ describe('drainable', () => {
     await closed
   })
 
-  it('cuts off whoever is not done at the deadline', async () => {
+  it('cuts off connections that are not done at the deadline', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const { server, close, port } = await start(() => {})
     const socket = await connected(port)

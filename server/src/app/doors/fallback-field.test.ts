@@ -53,7 +53,7 @@ describe('without Redis', () => {
   it.each([
     [[], null],
     [['--show-fallback'], 'local'],
-  ])('a gateway with %j tells its clients %j', async (args, value) => {
+  ])('a gateway with %j sends its clients %j', async (args, value) => {
     const server = await startRedis()
     onTestFinished(() => server.stop())
     const app = await startApp((_, response) => response.end('hello'))

@@ -43,7 +43,7 @@ describe('a port that cannot be opened', () => {
     )
   })
 
-  it.each(NAMES)('has settings of its own: %s', async (name) => {
+  it.each(NAMES)('has its own settings: %s', async (name) => {
     const messages = await Promise.all(NAMES.map((each) => about(each, 'EADDRINUSE').catch(({ message }) => message)))
     const own = messages[NAMES.indexOf(name)]
     expect(messages.filter((message) => message === own)).toHaveLength(1)

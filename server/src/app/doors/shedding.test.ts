@@ -49,7 +49,7 @@ async function shedOf(ask: () => Promise<Response>): Promise<Response> {
 }
 
 describe('the doors of a service that sheds', () => {
-  it('answer 503 over HTTP, with Retry-After and the code LOAD_SHED, and tell nothing of a budget', async () => {
+  it('answer 503 over HTTP, with Retry-After and the code LOAD_SHED, and reveal nothing of a budget', async () => {
     const { post } = await open(FULL)
     const response = await shedOf(() => post('/v1/check'))
     expect(Number(response.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
@@ -64,7 +64,7 @@ describe('the doors of a service that sheds', () => {
     expect((await shedOf(() => post('/json'))).status).toBe(503)
   })
 
-  it('answer OVER_LIMIT to Envoy, with a header that tells it from a limit', async () => {
+  it('answer OVER_LIMIT to Envoy, with a header that distinguishes it from a limit', async () => {
     const { doors } = await open(FULL)
     const client = grpcClient(await doors.all.grpc.listen(HERE))
     const shed = await until('a call is shed', async () => {
@@ -124,7 +124,7 @@ describe('the doors of a service that sheds', () => {
     })
   })
 
-  it('obey a switch of the layer at once', async () => {
+  it('obey a switch of the layer immediately', async () => {
     let mode: LayerMode | undefined = 'off'
     const { post } = await open(FULL, (layer) => (layer === 'fleet' ? mode : undefined))
     const statuses = async () =>

@@ -25,7 +25,7 @@ it.each<[string, Promise<void>, Promise<void>, number]>([
   expect(await looksUntil(reached, attempted)).toBe(looks)
 })
 
-it('a start goes on when the store is reached, late or not', async () => {
+it('a start continues when the store is reached, late or not', async () => {
   for (const lateLooks of [0, 7, 30]) {
     let reach = (): void => {}
     const reached = new Promise<void>((resolve) => {

@@ -58,7 +58,7 @@ describe.each([
 })
 
 describe('a blocked caller', () => {
-  it('stays blocked while Redis is away', async () => {
+  it('stays blocked while Redis is unavailable', async () => {
     const redis = await startRedis()
     const { ask } = await startBlocking('bots', redis.url)
     await until('it is blocked', async () => (await ask()) > 3_000)

@@ -36,7 +36,7 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
     ])
     expect(await late.json()).toMatchObject({ code: 'GATEWAY_OVERLOADED' })
     // For a second after that, they are refused at once.
-    const shed = await until('one is refused at once', async () => {
+    const shed = await until('one is refused immediately', async () => {
       const response = await fetch(`${url}/a`)
       const { error } = (await response.json()) as { error?: { code: string } }
       return error?.code === 'LOAD_SHED' && response
@@ -99,7 +99,7 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
       await asked.then((response) => response.body?.cancel()).catch(() => {})
     }
     for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 24 }, (_, i) => one(round * 24 + i)))
-    await until('nothing is under way', async () => {
+    await until('nothing is in flight', async () => {
       const metrics = await (await fetch(`${admin}/metrics`)).text()
       return ['in_flight', 'waiting'].every((what) =>
         new RegExp(`^ratelimit_upstream_${what}\\{.*\\} 0$`, 'm').test(metrics),
@@ -132,7 +132,7 @@ describe('a gateway before an upstream with adaptive concurrency', () => {
     expect((await Promise.all(before)).map(({ status }) => status)).toEqual([200, 200])
   })
 
-  it('refuses nobody in shadow mode', async () => {
+  it('refuses no one in shadow mode', async () => {
     const { held, listener, go } = holding()
     const { url } = await startRoutes(ROUTES, listener, ['--shadow-mode'])
     const all = Array.from({ length: 6 }, () => fetch(`${url}/a`))
@@ -175,7 +175,7 @@ describe('a caller that is trusted to say how much a request matters', () => {
   const LOOPBACK = ['--trusted-proxies', 'loopback']
   const STRANGER = { 'x-forwarded-for': '203.0.113.9' }
 
-  it('is in a network that is trusted, and nobody whose requests a proxy there passes on', async () => {
+  it('is in a trusted network, and does not send requests through a proxy there', async () => {
     expect(await asked(TEXT, LOOPBACK)).toEqual(BELIEVED)
     expect(await asked(TEXT, LOOPBACK, STRANGER)).toEqual(IGNORED)
   })
@@ -185,17 +185,17 @@ describe('a caller that is trusted to say how much a request matters', () => {
     expect(await asked(proxies, LOOPBACK, STRANGER)).toEqual(BELIEVED)
   })
 
-  it('is nobody where proxies are counted, and not named', async () => {
+  it('is no one where proxies are counted, and not named', async () => {
     expect(await asked(TEXT, ['--trusted-proxies', '1'])).toEqual(IGNORED)
   })
 
-  it('is one of the networks that are named, and nobody who comes from elsewhere', async () => {
+  it('is in one of the named networks, and not elsewhere', async () => {
     const named = TEXT.replace('X-Priority', '{ name: X-Priority, from: [192.0.2.0/24] }')
     expect(await asked(named, LOOPBACK, { 'x-forwarded-for': '192.0.2.9' })).toEqual(BELIEVED)
     expect(await asked(named, LOOPBACK, STRANGER)).toEqual(IGNORED)
   })
 
-  it('is nobody where nobody is trusted', async () => {
+  it('is no one where no proxy is trusted', async () => {
     expect(await asked(TEXT, [])).toEqual(IGNORED)
   })
 })

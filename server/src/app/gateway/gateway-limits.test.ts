@@ -190,7 +190,7 @@ routes:
   })
 })
 
-describe('those who do not stop', () => {
+describe('callers that do not stop', () => {
   it('are held back, refused, and then blocked', async () => {
     const text = `
 upstreams: { app: APP }

@@ -115,7 +115,7 @@ describe('a gateway with places on Redis', () => {
     await free(prefix)
   })
 
-  it('takes the place again when Redis was away for longer than the lease, and says once that it was', async () => {
+  it('acquires the permit again when Redis was unavailable for longer than the lease, and logs once that it was', async () => {
     const proxy = await startProxy((await sharedRedis()).port)
     onTestFinished(() => proxy.stop())
     const { prefix, args } = await redisArgs(proxy.url)

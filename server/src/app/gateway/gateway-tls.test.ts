@@ -47,7 +47,7 @@ async function started(args: (dir: string) => readonly string[] = () => []) {
   return { dir, ca, https: url.replace('http:', 'https:') }
 }
 
-it('asks clients for a certificate of an authority that it is told, and answers no other', async () => {
+it('asks clients for a certificate of the configured authority, and answers no other', async () => {
   const { dir, ca, https } = await started((at) => ['--client-ca', join(at, 'ca.crt')])
   const ask = (own: object): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
@@ -58,7 +58,7 @@ it('asks clients for a certificate of an authority that it is told, and answers 
   await expect(ask({})).rejects.toThrow()
 })
 
-it('shows a certificate that has changed to those who come after', async () => {
+it('shows a changed certificate to new connections', async () => {
   const { dir, ca, https } = await started()
   const { hostname, port } = new URL(https)
   const shown = (): Promise<string> =>

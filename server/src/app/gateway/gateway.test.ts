@@ -3,7 +3,7 @@ import { until } from '../../../../tests/servers/until.mjs'
 import { startApp, startGateway, startRoutes, statuses } from './gateway.suite.ts'
 
 describe('sluice gateway --to', () => {
-  it('leads to the app and limits addresses at once', async () => {
+  it('leads to the app and limits addresses immediately', async () => {
     const app = await startApp((request, response) => response.end(`app: ${request.url}`))
     const { url } = await startGateway(['--to', app, '--limit', '2/1m'])
     const first = await fetch(`${url}/a?b`)
@@ -40,13 +40,13 @@ describe('sluice gateway --to', () => {
     await expect(startGateway(args)).rejects.toThrow(message)
   })
 
-  it('refuses a misspelt variable of its own', async () => {
+  it('rejects a misspelled variable of the gateway', async () => {
     await expect(startGateway(['--to', 'http://a'], { SLUICE_GATEWAY_LIMITS: '5/m' })).rejects.toThrow(
       'VARIABLE_UNKNOWN: SLUICE_GATEWAY_LIMITS: not a setting of the gateway, did you mean "SLUICE_GATEWAY_LIMIT"?',
     )
   })
 
-  it('believes about clients whom it is told to', async () => {
+  it('believes the configured proxies about clients', async () => {
     const app = await startApp((_, response) => response.end())
     const { url } = await startGateway(['--to', app, '--limit', '1/1m', '--trusted-proxies', 'loopback'])
     const from = (ip: string) => () => fetch(url, { headers: { 'X-Forwarded-For': ip } })
@@ -54,7 +54,7 @@ describe('sluice gateway --to', () => {
     expect(await statuses(2, from('192.0.2.2'))).toEqual([200, 429])
   })
 
-  it('counts what it decides, and tells operators', async () => {
+  it('counts what it decides, and shows it to operators', async () => {
     const app = await startApp((_, response) => response.end())
     const { url, admin } = await startGateway(['--to', app, '--limit', '1/1m'])
     await statuses(2, () => fetch(url))
@@ -82,7 +82,7 @@ routes:
 `
 
 describe('sluice gateway --routes', () => {
-  it('limits each route by itself', async () => {
+  it('limits each route separately', async () => {
     const { url } = await startRoutes(ROUTES, (_, response) => response.end())
     expect(await statuses(3, () => fetch(`${url}/login`, { method: 'POST' }))).toEqual([200, 200, 429])
     expect(await statuses(2, () => fetch(`${url}/users/7`))).toEqual([200, 429])

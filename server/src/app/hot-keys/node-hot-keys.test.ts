@@ -77,7 +77,7 @@ describe('NodeHotKeys', () => {
     }
   })
 
-  it('writes what ends by itself, and takes old nodes off the list', async () => {
+  it('writes keys that expire, and takes old nodes off the list', async () => {
     const redis = await sharedRedis()
     const prefix = randomUUID()
     const index = `${prefix}sluice:hot-keys:1`
@@ -103,7 +103,7 @@ describe('NodeHotKeys', () => {
     expect(await node.ask('fleet')).toMatchObject({ scope: 'fleet', nodes: 1 })
   })
 
-  it('answers for itself while Redis is away, says so, and finds the others again', async () => {
+  it('answers for itself while Redis is unavailable, says so, and finds the others again', async () => {
     const redis = await startRedis()
     onTestFinished(() => redis.stop())
     const { node: one } = nodeOf([reportOf(['a', 2])], redis.url)
@@ -142,7 +142,7 @@ describe('NodeHotKeys', () => {
 })
 
 describe('noteOf', () => {
-  it('writes 256 KiB at the most', () => {
+  it('writes at most 256 KiB', () => {
     const keys = Array.from({ length: 200 }, (_, i): Counted => [`${i}${'k'.repeat(500)}`, 1])
     const { rules } = reportOf(...keys)
     const report = { rules: Array.from({ length: 200 }, () => rules[0]), rulesLeftOut: 0 }

@@ -116,7 +116,7 @@ describe('createLog, secrets', () => {
 })
 
 describe('createLog, storms', () => {
-  it('tells the same thing once a second, and then how often it happened', () => {
+  it('logs the same thing once a second, and then how often it happened', () => {
     const { log, records } = logging()
     for (let i = 0; i < 1_000; i++) log.error('door.failed', 'no')
     expect(records()).toHaveLength(1)
@@ -131,14 +131,14 @@ describe('createLog, storms', () => {
     expect(records()).toHaveLength(3)
   })
 
-  it('tells different things at once', () => {
+  it('logs different things immediately', () => {
     const { log, records } = logging()
     log.info('store.connected', 'connected to a')
     log.info('store.connected', 'connected to b')
     expect(records()).toHaveLength(2)
   })
 
-  it('tells ten different messages of an event a second, and counts the others', () => {
+  it('logs ten different messages of an event a second, and counts the others', () => {
     const { log, records } = logging()
     for (let i = 0; i < 500; i++) log.error('door.failed', `fault ${i}`)
     vi.advanceTimersByTime(1_000)
@@ -148,7 +148,7 @@ describe('createLog, storms', () => {
     ])
   })
 
-  it('tells once what every worker tells', () => {
+  it('logs once what every worker logs', () => {
     const { log, records } = logging()
     const entry = (worker: number): LogEntry => ({ level: 'error', event: 'store.lost', message: 'gone', worker })
     for (const worker of [1, 2, 3, 4]) log.write(entry(worker))
@@ -159,7 +159,7 @@ describe('createLog, storms', () => {
     expect(records().map(({ msg }) => msg)).toEqual(['gone', 'gone', 'gone (and 1 more)'])
   })
 
-  it('tells what is still being counted when it ends', () => {
+  it('logs what is still being counted when it ends', () => {
     const { log, records } = logging()
     log.info('a', 'b')
     log.info('a', 'b')

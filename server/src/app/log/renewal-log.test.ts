@@ -3,7 +3,7 @@ import { logTo } from './log.ts'
 import { renewalLog } from './renewal-log.ts'
 
 describe('the log of renewals', () => {
-  it('tells once that places cannot be renewed, and once that they can', () => {
+  it('logs once that permits cannot be renewed, and once that they can', () => {
     const lines: string[] = []
     const told = renewalLog(logTo(({ level, event }) => void lines.push(`${level} ${event}`)))
     told.renewed('held', 3)

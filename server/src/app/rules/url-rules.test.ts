@@ -69,7 +69,7 @@ describe('a service with rules at an address', () => {
     expect(metrics).toContain(`ratelimit_rules_source_failures_total{source="${server.url}"} 1`)
   })
 
-  it('shows its certificate and the token of a file, which is read anew each time', async () => {
+  it('shows its certificate and the token of a file, which is read each time', async () => {
     const { flags, server, tokenFile } = await secured()
     const { service, logged } = await serve(...flags)
     expect([...service.rules().domains.keys()]).toEqual(['secured'])

@@ -89,7 +89,7 @@ describe('readConfig', () => {
     ['prefers SLUICE_RULES', [], { RUNTIME_ROOT: '/data', SLUICE_RULES: 'a' }, { rules: ['a'] }],
     ['has no TLS', [], { GRPC_SERVER_TLS_CERT: 'a.pem' }, { grpc: { tls: undefined } }],
     [
-      'has TLS when told',
+      'has TLS when configured',
       ['--grpc-tls'],
       { GRPC_SERVER_TLS_CERT: 'a.pem', GRPC_SERVER_TLS_KEY: 'a.key', GRPC_CLIENT_TLS_CACERT: 'ca.pem' },
       { grpc: { tls: { certFile: 'a.pem', keyFile: 'a.key', clientCaFile: 'ca.pem', clientSan: undefined } } },
@@ -97,8 +97,8 @@ describe('readConfig', () => {
     ['does not look at a variable that a flag overrides', ['--http-port', '1'], { PORT: 'none' }, { httpPort: 1 }],
     ['takes an empty variable as not given', [], { HOST: '', PORT: '' }, { host: '0.0.0.0', httpPort: 8080 }],
     ['takes the last of a flag given twice', ['--http-port', '1', '--http-port', '2'], {}, { httpPort: 2 }],
-    ['has no rules unless told', [], {}, { rules: [], isExample: false, mergeDomains: false }],
-    ['runs on the examples when told', ['--examples'], {}, { rules: [EXAMPLES], isExample: true }],
+    ['has no rules by default', [], {}, { rules: [], isExample: false, mergeDomains: false }],
+    ['runs on the examples when configured', ['--examples'], {}, { rules: [EXAMPLES], isExample: true }],
     ['shows the examples to this machine only', ['--examples'], {}, { host: '127.0.0.1', grpc: { host: '127.0.0.1' } }],
     ['unless an address is named', ['--examples'], { HOST: '0.0.0.0' }, { host: '0.0.0.0', grpc: { host: '0.0.0.0' } }],
     ['shows rules to all addresses', ['--examples', '--rules', 'a'], {}, { host: '0.0.0.0' }],
@@ -111,7 +111,7 @@ describe('readConfig', () => {
     ['or where one is named', ['--data', '/d', '--first-token-file', '/f'], {}, { firstTokenFile: '/f' }],
     ['and none for a database alone', ['--database', 'postgres://h/d'], {}, { firstTokenFile: undefined }],
     ['opens nothing of the admin port', [], {}, { metricsOpen: false, statsOpen: false }],
-    ['opens what is counted when told', ['--stats-open'], {}, { metricsOpen: false, statsOpen: true }],
+    ['opens the statistics when configured', ['--stats-open'], {}, { metricsOpen: false, statsOpen: true }],
     ['does so for a variable', [], { SLUICE_EXAMPLES: '1', SLUICE_RULES: '' }, { rules: [EXAMPLES], isExample: true }],
     ['prefers rules', ['--examples', '--rules', 'a.yaml'], {}, { rules: ['a.yaml'], isExample: false }],
     ['prefers RUNTIME_ROOT', ['--examples'], { RUNTIME_ROOT: '/a' }, { rules: ['/a/config'], isExample: false }],
@@ -121,8 +121,8 @@ describe('readConfig', () => {
     ['takes a list of rules', ['--rules', 'b,a', '--rules', 'c d'], {}, { rules: ['b', 'a', 'c d'] }],
     ['takes a list from the environment', [], { SLUICE_RULES: 'b, a,' }, { rules: ['b', 'a'] }],
     ['does not add the variable to the flag', ['--rules', 'a'], { SLUICE_RULES: 'b' }, { rules: ['a'] }],
-    ['merges domains when told', ['--merge-domains'], {}, { mergeDomains: true }],
-    ['is compatible with nothing unless told', [], {}, { compatibility: undefined, stopsWhenOverLimit: false }],
+    ['merges domains when configured', ['--merge-domains'], {}, { mergeDomains: true }],
+    ['is compatible with nothing by default', [], {}, { compatibility: undefined, stopsWhenOverLimit: false }],
     [
       'is compatible by the environment',
       [],
@@ -295,7 +295,7 @@ describe('readConfig, warnings', () => {
       [],
     ],
     [
-      'names those that there is nothing to set with, in one line',
+      'names the ones without an equivalent, in one line',
       { REDIS_POOL_SIZE: '5', REDIS_PIPELINE_LIMIT: '8', TRACING_SERVICE_NAME: '' },
       ['REDIS_POOL_SIZE, REDIS_PIPELINE_LIMIT: nothing to set here (docs/migrate-from-envoy-ratelimit.md)'],
     ],
@@ -334,13 +334,13 @@ describe('readConfig, metrics', () => {
   const HERE = { host: 'localhost', port: 8_125, isDog: false, intervalMs: 10_000, tags: {} }
 
   it.each([
-    ['sends nothing to StatsD by itself', {}, undefined],
+    ['sends nothing to StatsD by default', {}, undefined],
     ['nor where only its port is known', { STATSD_PORT: '8126' }, undefined],
     ['sends where that is switched on', { USE_STATSD: 'true' }, HERE],
     ['sends where a host is given', { STATSD_HOST: 'stats' }, { ...HERE, host: 'stats' }],
     ['sends nothing where that is switched off', { STATSD_HOST: 'stats', USE_STATSD: 'false' }, undefined],
     ['sends nothing without stats', { USE_STATSD: 'true', DISABLE_STATS: 'true' }, undefined],
-    ['takes the port that Kubernetes tells for none', { USE_STATSD: 'true', STATSD_PORT: 'tcp://10.0.0.1:8125' }, HERE],
+    ['ignores the port that Kubernetes sets', { USE_STATSD: 'true', STATSD_PORT: 'tcp://10.0.0.1:8125' }, HERE],
     [
       'sends to DogStatsD with tags',
       { USE_DOG_STATSD: 'true', EXTRA_TAGS: 'region:eu,cluster:a', STATS_FLUSH_INTERVAL: '1s' },

@@ -62,7 +62,7 @@ describe('ENVOY_SETTINGS', () => {
   })
 
   it.each(ENVOY_SETTINGS.filter(({ status, harmless }) => status === 'absent' && harmless === undefined))(
-    '$name is told of when it is set',
+    '$name is reported when it is set',
     ({ name }) => {
       expect(readConfig([], { [name]: '1' }).warnings).toEqual([
         `${name}: nothing to set here (docs/migrate-from-envoy-ratelimit.md)`,

@@ -47,7 +47,7 @@ describe('SETTINGS', () => {
     expect(settings.filter((each) => (each.default === undefined) === (each.unset === undefined))).toEqual([])
   })
 
-  it('has a value for all but switches, and choices for those that choose', () => {
+  it('has a value for all but switches, and choices for settings with choices', () => {
     expect(settings.filter(({ kind, value }) => (kind === 'switch') !== (value === undefined))).toEqual([])
     expect(settings.filter(({ kind, choices }) => /choice|level/.test(kind) !== (choices !== undefined))).toEqual([])
   })

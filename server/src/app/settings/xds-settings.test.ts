@@ -54,7 +54,7 @@ describe('the settings of a control plane', () => {
     ])
   })
 
-  it('are those of Envoy AI Gateway, which speaks without TLS', () => {
+  it('match Envoy AI Gateway, which speaks without TLS', () => {
     const { remoteRules } = readConfig([], {
       CONFIG_TYPE: 'GRPC_XDS_SOTW',
       CONFIG_GRPC_XDS_SERVER_URL: 'ai-gateway-controller:18002',

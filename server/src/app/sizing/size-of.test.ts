@@ -9,7 +9,7 @@ describe('sizeOf', () => {
     expect(sizeFor({ perSecond: 1, keys: 0 })).toMatchObject({ nodes: 2, workersPerNode: 1, workers: 2, shards: 1 })
   })
 
-  it.each([1, 1_000, 10_000, 100_000, 500_000, 660_000])('plans nobody beyond a half, at %i a second', (perSecond) => {
+  it.each([1, 1_000, 10_000, 100_000, 500_000, 660_000])('plans no node beyond a half, at %i a second', (perSecond) => {
     const { workers, workerPerSecond, shardBusy, nodes, workersPerNode } = sizeFor({ perSecond })
     expect(workers).toBe(nodes * workersPerNode)
     expect(workers * workerPerSecond).toBeGreaterThanOrEqual(perSecond)

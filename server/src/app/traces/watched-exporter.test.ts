@@ -12,7 +12,7 @@ function watched(...results: Parameters<Parameters<SpanExporter['export']>[1]>[0
 }
 
 describe('WatchedExporter', () => {
-  it('tells once that spans cannot be sent, and once that they can again', () => {
+  it('logs once that spans cannot be sent, and once that they can again', () => {
     const gone = { code: 1, error: new Error('connect ECONNREFUSED 127.0.0.1:4318') }
     const { exporter, lines } = watched(gone, gone, { code: 0 }, { code: 0 }, gone)
     for (let i = 0; i < 5; i++) exporter.export([], () => {})
@@ -20,7 +20,7 @@ describe('WatchedExporter', () => {
     expect(lines).toEqual([failed, 'traces.recovered spans are sent again', failed])
   })
 
-  it('tells the code of an error without a message, and little of one with a long one', () => {
+  it('logs the code of an error without a message, and the beginning of a long message', () => {
     const several = Object.assign(new Error(''), { code: 'ECONNREFUSED' })
     const { exporter, lines } = watched({ code: 1, error: several })
     exporter.export([], () => {})

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { CrashPace } from './crash-pace.ts'
 
 describe('CrashPace', () => {
-  it('replaces a worker that had served for a while at once', () => {
+  it('immediately replaces a worker that had served for a while', () => {
     const pace = new CrashPace()
     expect([pace.ended(60_000), pace.ended(60_000), pace.ended(60_000)]).toEqual([0, 0, 0])
   })
 
-  it('replaces a worker at once that ended soon, but only the first time', () => {
+  it('immediately replaces a worker that ended soon, but only the first time', () => {
     const pace = new CrashPace()
     expect([pace.ended(50), pace.ended(50), pace.ended(50)]).toEqual([0, 200, 400])
   })

@@ -11,14 +11,14 @@ function started() {
 }
 
 describe('a heartbeat', () => {
-  it('that is answered goes on', () => {
+  it('that is answered continues', () => {
     const { ask, silent, heartbeat } = started()
     ask.mockImplementation(() => heartbeat.answered())
     vi.advanceTimersByTime(60_000)
     expect([ask.mock.calls.length, silent.mock.calls.length]).toEqual([60, 0])
   })
 
-  it('that nobody answers is told once, after all its timer', () => {
+  it('that is not answered is reported once, and its timer ends', () => {
     const { ask, silent } = started()
     vi.advanceTimersByTime(10_999)
     expect([ask.mock.calls.length, silent.mock.calls.length]).toEqual([10, 0])
@@ -26,7 +26,7 @@ describe('a heartbeat', () => {
     expect([ask.mock.calls.length, silent.mock.calls.length]).toEqual([10, 1])
   })
 
-  it('that is answered late begins anew', () => {
+  it('that is answered late starts over', () => {
     const { silent, heartbeat } = started()
     vi.advanceTimersByTime(9_000)
     heartbeat.answered()

@@ -247,7 +247,7 @@ describe('a worker', () => {
     expect(logged).toEqual([])
   })
 
-  it('that somebody else told to end goes on until there is another in its place', async () => {
+  it('that is stopped from outside continues until another has taken its place', async () => {
     const { workers, starting } = await startPrimary()
     const [first] = workers
     first.becomeReady()

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { leastBusy, surplus } from './spread.ts'
 
 describe('leastBusy', () => {
-  it('picks nobody where there is nobody', () => {
+  it('picks none where there is none', () => {
     expect(leastBusy([])).toBeUndefined()
   })
 
@@ -22,11 +22,11 @@ describe('leastBusy', () => {
 
 describe('surplus', () => {
   it.each<[string, number[], number[]]>([
-    ['nobody, where there is nobody', [], []],
-    ['nobody, where all have the same', [2, 2], []],
-    ['nobody, where one has one more', [3, 2], []],
-    ['whoever has more than a share', [4, 0], [2]],
-    ['each by itself', [9, 6, 1, 0], [5, 2]],
+    ['none, where there is none', [], []],
+    ['none, where all have the same', [2, 2], []],
+    ['none, where one has one more', [3, 2], []],
+    ['the one with more than a share', [4, 0], [2]],
+    ['each separately', [9, 6, 1, 0], [5, 2]],
   ])('takes from %s', (_, open, counts) => {
     expect(surplus(open.map((count) => ({ open: count }))).map(({ count }) => count)).toEqual(counts)
   })

@@ -5,7 +5,7 @@ import { WorkerProcess } from './worker-process.ts'
 
 vi.mock('node:child_process', () => ({ fork: vi.fn(() => new EventEmitter() as ChildProcess) }))
 
-it('starts with a young generation of full size, and lets what the service was told win', () => {
+it('starts with a young generation of full size, and lets the flags of the service win', () => {
   const before = process.execArgv
   onTestFinished(() => {
     process.execArgv = before

@@ -70,7 +70,7 @@ const limitOf = ({ own }: { own: WorkerQuotas }, id: number): number =>
   match(DOMAIN, entriesOf(`api_key=k${id}-secret`), undefined, own.current().accounts)[0].limit.max
 
 describe('the quotas of a worker', () => {
-  it('come in parts, and are in force all at once', async () => {
+  it('come in parts, and come into force in one step', async () => {
     const { feed, start, step, deliver } = fleet()
     await feed.load(snapshotOf(2_000, 7, 1))
     const worker = start()

@@ -246,7 +246,7 @@ describe('POST /v1/check', () => {
     expect(answer.endsWith(`\r\n\r\n${TOO_LARGE}`)).toBe(true)
   })
 
-  it('reads no more than that of a client that only writes, and goes on', async () => {
+  it('reads no more than that of a client that only writes, and continues', async () => {
     const url = await start()
     const connected = once(servers[0], 'connection')
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -361,13 +361,13 @@ describe('everything else', () => {
       'smuggles a second length',
       'POST /v1/check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
-  ])('answers 400 to what %s, and goes on', async (_, bytes) => {
+  ])('answers 400 to what %s, and continues', async (_, bytes) => {
     const url = await start()
     expect(await exchange(url, bytes)).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
     expect((await post(url, CHECK)).status).toBe(200)
   })
 
-  it('goes on when a client leaves in the middle of its body', async () => {
+  it('continues when a client leaves in the middle of its body', async () => {
     const url = await start()
     const server = servers[0]
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -382,7 +382,7 @@ describe('everything else', () => {
     expect((await post(url, CHECK)).status).toBe(200)
   })
 
-  it('goes on when a client leaves before its answer', async () => {
+  it('continues when a client leaves before its answer', async () => {
     let answer: () => void = () => {}
     const url = await start(
       () =>

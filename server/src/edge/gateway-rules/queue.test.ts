@@ -132,7 +132,7 @@ describe.each(timedStores)('a queue %s', (_, open) => {
     expect(Math.min(...gaps())).toBeGreaterThanOrEqual(INTERVAL_MS)
   })
 
-  it('has those behind move up when some leave, and gives what remains to those that come', async () => {
+  it('has later requests move up when some leave, and gives what remains to new ones', async () => {
     const { arrive, advance, settled, clients, waiting } = await startQueue(open, QUEUE, 1)
     for (let i = 0; i < 11; i++) await arrive()
     for (const at of [1, 2, 3, 4, 5]) clients[at].leave()
@@ -144,7 +144,7 @@ describe.each(timedStores)('a queue %s', (_, open) => {
     expect(order.map((at) => clients[at].releasedMs)).toEqual(order.map((_, i) => i * INTERVAL_MS))
   })
 
-  it('serves at its rate those that stay, however many give up early', async () => {
+  it('serves the requests that stay at its rate, however many give up early', async () => {
     const { arrive, advance, settled, clients } = await startQueue(open, QUEUE, 1)
     for (let i = 0; i < 50; i++) {
       const impatient = await arrive()
@@ -181,7 +181,7 @@ describe.each(timedStores)('a queue %s', (_, open) => {
   })
 
   it.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    'is never faster, and never longer, whoever comes and leaves (seed %i)',
+    'is never faster, and never longer, no matter which requests come and leave (seed %i)',
     async (seed) => {
       const random = seededRandom(seed)
       const below = (count: number): number => Math.floor(random() * count)

@@ -32,7 +32,7 @@ const sent = (fields: FieldSet, origin: Partial<Origin> = {}) =>
   byName(outgoingFields(fields, { ...ORIGIN, ...origin }))
 
 describe('the fields of an answer', () => {
-  it('have those of the gate in place of what the upstream says of its own limits, in whatever case', () => {
+  it('have the fields of the gate in place of the upstream’s own limits, in any case', () => {
     const upstream = fieldsOf(['ratelimit', 'theirs'], ['RateLimit-Policy', 'theirs'], ['X-Else', 'theirs'])
     const answer = byName(answerFields(upstream, ['RateLimit', 'ours', 'ratelimit-policy', 'ours'], 'id'))
     expect(answer).toMatchObject({ ratelimit: ['ours'], 'ratelimit-policy': ['ours'], 'x-else': ['theirs'] })
@@ -69,7 +69,7 @@ describe('the fields of a request', () => {
     })
   })
 
-  it('keep what a trusted proxy says, and go on from there', () => {
+  it('keep what a trusted proxy says, and append to it', () => {
     expect(sent(client, { isTrusted: true, peer: '::1' })).toMatchObject({
       'x-forwarded-for': ['10.0.0.1, ::1'],
       'x-forwarded-proto': ['http'],
@@ -78,7 +78,7 @@ describe('the fields of a request', () => {
     })
   })
 
-  it('keep those of clients that are passed by name, and none that is spelled otherwise', () => {
+  it('keep client fields that are passed by name, and none that is written otherwise', () => {
     const passed = new Set(['x-forwarded-host'])
     expect(sent(client, { passed })).toMatchObject({
       'x-forwarded-host': ['b.example'],

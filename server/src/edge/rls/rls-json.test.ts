@@ -26,7 +26,7 @@ describe('parseRlsJson', () => {
     })
   })
 
-  it.each(['requestsPerUnit', 'requests_per_unit'])('reads %s: names in both spellings', (name) => {
+  it.each(['requestsPerUnit', 'requests_per_unit'])('reads %s: names in both forms', (name) => {
     const descriptors = [{ entries, limit: { [name]: 5, unit: 'HOUR' } }]
     expect(read({ descriptors }).descriptors[0].limit).toEqual({ requestsPerUnit: 5, unit: 'hour' })
   })
@@ -117,7 +117,7 @@ describe('parseRlsJson', () => {
       check({ descriptors: [{ entries: [{ k: 1 }] }] }),
       'body.descriptors[0].entries[0]',
     ],
-    ['a field in both spellings', check({ hitsAddend: 1, hits_addend: 2 }), 'body: "hitsAddend" is there twice'],
+    ['a field in both forms', check({ hitsAddend: 1, hits_addend: 2 }), 'body: "hitsAddend" is there twice'],
     ['a field that may be a secret', check({ sk_live_0123456789: 1 }), 'body: unknown field of 18 characters'],
     ['a field with a long name', check({ ['a'.repeat(33)]: 1 }), 'body: unknown field of 33 characters'],
     ['a field with a name to obey', check({ '\u001b[2J': 1 }), 'body: unknown field of 4 characters'],

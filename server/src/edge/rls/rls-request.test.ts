@@ -63,7 +63,7 @@ describe('decodeRlsRequest', () => {
     ['one on a descriptor goes before it', { hitsAddend: 3, descriptors: [{ hitsAddend: { value: 5 } }, {}] }, [5, 3]],
     ['0 on a descriptor looks', { hitsAddend: 3, descriptors: [{ hitsAddend: {} }, {}] }, [0, 3]],
     ['negative hits give back', { descriptors: [{ hitsAddend: { value: 5 }, isNegativeHits: true }] }, [-5]],
-    ['also those of the request', { hitsAddend: 3, descriptors: [{ isNegativeHits: true }] }, [-3]],
+    ['also of the request', { hitsAddend: 3, descriptors: [{ isNegativeHits: true }] }, [-3]],
     ['and one where none are given', { descriptors: [{ isNegativeHits: true }] }, [-1]],
     ['to give nothing back is to look', { descriptors: [{ hitsAddend: {}, isNegativeHits: true }] }, [0]],
     ['more than any limit stays more', { descriptors: [{ hitsAddend: { value: 2 ** 53 } }] }, [2 ** 33]],

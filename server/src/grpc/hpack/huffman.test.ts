@@ -32,7 +32,7 @@ describe('the Huffman code', () => {
     expect(decode(hex)).toBe(text)
   })
 
-  it('gives back every text, in the length that it foretells', () => {
+  it('decodes every text, in the predicted length', () => {
     const text = fc.string({ unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)) })
     fc.assert(
       fc.property(text, (value) => {

@@ -33,7 +33,7 @@ describe('HotKeyAlarm', () => {
 
   it.each([
     ['has few requests', reportOf(99, 3)],
-    ['has few keys beside it', reportOf(300, 2)],
+    ['has few other keys', reportOf(300, 2)],
   ])('says nothing of one that %s', (_, report) => {
     const { received, alarm: watching } = alarm()
     watching.look(report)

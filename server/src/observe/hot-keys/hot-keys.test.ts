@@ -107,7 +107,7 @@ describe('HotKeys', () => {
     expect(ruleOf('user')?.isShadow).toBe(false)
   })
 
-  it('goes on counting when the rules are loaded again', () => {
+  it('keeps counting when the rules are loaded again', () => {
     const { ask, ruleOf, reload } = watched()
     ask('user', 'a')
     reload()
@@ -115,7 +115,7 @@ describe('HotKeys', () => {
     expect(ruleOf('user')?.windows[1].active.keys).toEqual([['user=a', 2]])
   })
 
-  it('counts keys that sit at 0 for five minutes, but not those of a rule that admits nothing', () => {
+  it('counts keys that sit at 0 for five minutes, but not keys of a rule that admits nothing', () => {
     const { ask, wait, ruleOf } = watched()
     // After the first two, a request every five seconds is more than two a minute.
     for (let i = 0; i < 4 * 12; i++, wait(5 * SECOND)) {

@@ -188,7 +188,7 @@ describe('the rules that have series', () => {
     descriptors: keys.map((key) => ({ key, rate_limit: minute(10) })),
   })
 
-  it('are those of the file from the start, before they decide anything', () => {
+  it('exist for the rules of the file from the start, before they decide anything', () => {
     const { row } = bench(of('a', 'b'))
     expect(row('ratelimit_denied_total', 'domain="d",rule="b"')).toEqual([0])
   })
@@ -203,7 +203,7 @@ describe('the rules that have series', () => {
     })
   })
 
-  it('go on counting after a reload', () => {
+  it('keep counting after a reload', () => {
     const { ask, series, load } = bench(of('a'))
     ask('a')
     load(of('x', 'a'))

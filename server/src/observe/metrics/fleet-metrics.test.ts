@@ -44,7 +44,7 @@ describe('FleetMetrics', () => {
     expect(values(metrics, 'process_resident_memory_bytes')).toEqual({ 'worker="1"': [3_000], 'worker="2"': [4_000] })
   })
 
-  it('goes on counting what a worker counted that has ended, and forgets its amounts', () => {
+  it('keeps what a worker counted that has ended, and forgets its amounts', () => {
     const fleet = new FleetMetrics()
     hear(fleet, reportOf(1, 10, 3), reportOf(2, 11, 4))
     fleet.ended(10)

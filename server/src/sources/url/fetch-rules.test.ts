@@ -90,7 +90,7 @@ describe('fetchRules', () => {
   it.each([
     ['an error', status(503), 'answered 503'],
     ['nothing there', status(404), 'answered 404'],
-    ['304 to somebody who knows nothing', status(304), 'answered 304'],
+    ['304 to an unconditional request', status(304), 'answered 304'],
     ['a redirect to an invalid address', status(302, { location: 'http://[' }), 'a redirect to an invalid address'],
     ['a redirect to a file', status(302, { location: 'file:///etc/passwd' }), 'a redirect to an invalid address'],
     ['a redirect without a target that leads back', status(302), 'more than 3 redirects'],

@@ -52,7 +52,7 @@ function follow(server: Pick<RulesServer, 'url'>, options: Partial<UrlSourceOpti
 }
 
 describe('UrlSource', () => {
-  it('delivers the rules at an address, and those that take their place', async () => {
+  it('delivers the rules at an address, and their replacements', async () => {
     const server = await startRulesServer(text(ruleText(5, 'a')))
     const { live, source, domains, look } = follow(server)
     expect(await live.follow([source])).toBe(true)
@@ -194,7 +194,7 @@ describe('UrlSource', () => {
     it.each([
       ['away', status(503), 'RULES_AWAY'],
       ['wrong', text('domain: ['), 'RULE_SYNTAX'],
-    ])('goes on without rules where it may and they are %s', async (_, listener, code) => {
+    ])('continues without rules where it may and they are %s', async (_, listener, code) => {
       const server = await startRulesServer(listener)
       const { live, source, domains, look, received } = follow(server, { startsEmpty: true })
       expect(await live.follow([source])).toBe(true)
@@ -208,7 +208,7 @@ describe('UrlSource', () => {
     it.each([
       ['away', status(503), 'RULES_AWAY'],
       ['wrong', text('domain: ['), 'RULE_SYNTAX'],
-    ])('goes by the last good rules of an earlier run where those of today are %s', async (_, listener, code) => {
+    ])('goes by the last good rules of an earlier run where today’s are %s', async (_, listener, code) => {
       const { kept } = keptIn()
       const server = await startRulesServer(text(ruleText(5, 'a')))
       const first = follow(server, { kept })

@@ -106,7 +106,7 @@ describe('XdsSource', () => {
     await until('that is accepted', () => plane.acks.at(-1)?.version_info === '2')
   })
 
-  it('refuses rules that are wrong, once immediately and then later and later, and takes those that are right', async () => {
+  it('refuses rules that are wrong, once immediately and then later and later, and accepts valid ones', async () => {
     const plane = await planeWith('1', domainOf('a'))
     const { follow, domains, clock, refused, source } = followed(plane)
     await follow()
@@ -122,7 +122,7 @@ describe('XdsSource', () => {
       await until(`the next refusal waits for ${pauseMs} ms`, () => clock.pausesMs.includes(pauseMs))
       const { length } = plane.nacks
       clock.pass()
-      await until('it is told', () => plane.nacks.length === length + 1)
+      await until('it is notified', () => plane.nacks.length === length + 1)
     }
     expect(domains()).toEqual(['a'])
     expect(refused).toHaveLength(1)
@@ -175,7 +175,7 @@ describe('XdsSource', () => {
     await until('others are in force', () => domains().join() === 'b')
     await until('they are accepted', () => plane.acks.length === 2)
     plane.stop()
-    await until('it is told of', () => received.length > 0)
+    await until('it is reported', () => received.length > 0)
     const other = await ControlPlane.start({ port: plane.port })
     other.set(NODE, '2', [domainOf('c')])
     expect(domains()).toEqual(['b'])
@@ -315,7 +315,7 @@ describe('XdsSource', () => {
       expect(await following).toBe(false)
     })
 
-    it('goes on without rules after two seconds of silence, where it may', async () => {
+    it('continues without rules after two seconds of silence, where it may', async () => {
       const plane = await ControlPlane.start()
       const { follow, clock, received, domains } = followed(plane, { startsEmpty: true })
       const following = follow()
@@ -331,7 +331,7 @@ describe('XdsSource', () => {
     it.each([
       ['away', undefined],
       ['wrong', [WRONG]],
-    ])('goes by the last good rules of an earlier run where those of today are %s', async (_, today) => {
+    ])('goes by the last good rules of an earlier run where today’s are %s', async (_, today) => {
       const { kept } = keptIn()
       const plane = await planeWith('1', domainOf('a'))
       const first = followed(plane, { kept })

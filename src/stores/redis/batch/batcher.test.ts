@@ -558,7 +558,7 @@ describe('the breaker', () => {
       'unavailable',
     ],
     [
-      'an error of nobody knows whom',
+      'an error of unknown origin',
       (sent: { reject(error: unknown): void }) => sent.reject(new TypeError('boom')),
       'broken',
     ],

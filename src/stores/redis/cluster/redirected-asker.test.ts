@@ -38,7 +38,7 @@ describe('a command that nodes of a cluster send on', () => {
     expect(received.at(-1)).toBe('sent b:3')
   })
 
-  it('doubts the node that was asked last where that says that nobody serves the slot', () => {
+  it('doubts the node that was asked last where that says that no one serves the slot', () => {
     const { asker, received } = askedAt('a:1')
     fails(asker, `MOVED ${SLOT} b:2`, 'CLUSTERDOWN Hash slot not served')
     expect(received.slice(2)).toEqual(['doubt b:2', 'failed CLUSTERDOWN Hash slot not served'])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { hostPortOf, redirectionOf, slotMap } from './slot-map.ts'
 
-it('gives every slot to the master, the first of those that serve it', () => {
+it('gives every slot to the master, the first that serves it', () => {
   const owners = slotMap(
     [
       [0, 1, [Buffer.from('10.0.0.1'), 7000, Buffer.from('id')], [Buffer.from('10.0.0.9'), 7009]],

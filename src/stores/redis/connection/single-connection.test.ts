@@ -95,7 +95,7 @@ describe('a server that has much to do', () => {
 describe('a connection that is taken and never answered', () => {
   it.each<[string, Subscription | undefined]>([
     ['is given up, and another one is made', undefined],
-    ['is given up by those who listen, too', { channel: 'news', heard() {} }],
+    ['is given up by listeners, too', { channel: 'news', heard() {} }],
   ])('%s', async (_, subscription) => {
     const there = await behindSilence()
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })

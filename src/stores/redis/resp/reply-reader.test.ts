@@ -74,7 +74,7 @@ describe('ReplyReader', () => {
     ['a length with a sign', '$+3\r\nabc\r\n'],
     ['a negative length', '$-2\r\n'],
     ['a negative count', '*-2\r\n'],
-    ['a number beyond what can be told apart', ':12345678901234567\r\n'],
+    ['a number beyond exact integers', ':12345678901234567\r\n'],
     ['a line that ends in the middle', '+a\rb\r\n'],
     ['a text that is longer than it says', '$3\r\nabcd\r\n'],
     ['a text beyond 4 MiB', '$4194305\r\n'],

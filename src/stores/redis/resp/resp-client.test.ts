@@ -103,7 +103,7 @@ describe('a RespClient', () => {
     expect(Buffer.concat(pieces).equals(Buffer.from(encoded))).toBe(true)
   })
 
-  it('reports an error that the server answers, and goes on', async () => {
+  it('reports an error that the server answers, and continues', async () => {
     const client = await open()
     const [wrong, right] = await Promise.allSettled([client.call(['NOTHING']), client.call(['PING'])])
     expect(wrong).toMatchObject({
@@ -165,7 +165,7 @@ describe('a RespClient', () => {
 
   it.each([
     ['that is no Redis', 'HTTP/1.1 400 Bad Request\r\n\r\n', 'unknown reply type, byte 72'],
-    ['that answers what nobody asked', '+OK\r\n+OK\r\n', 'unexpected reply without a request'],
+    ['that answers without a question', '+OK\r\n+OK\r\n', 'unexpected reply without a request'],
     ['that promises more than anybody can hold', '$9999999999\r\n', 'the reply is too large'],
   ])('leaves a server %s', async (_, text, reason) => {
     const client = await open({ at: await serve((socket) => socket.once('data', () => socket.write(text, 'latin1'))) })

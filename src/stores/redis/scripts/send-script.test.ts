@@ -83,7 +83,7 @@ describe('sendScript', () => {
     [new ReplyError('LOADING Redis is loading the dataset in memory'), 'unavailable'],
     [new (class extends Error {})('OOM command not allowed'), 'unavailable'],
     [new ReplyError('ERR Error compiling script'), 'broken'],
-    [new Error('LOADING is what this error of nobody knows whom starts with'), 'broken'],
+    [new Error('LOADING is what this error of unknown origin starts with'), 'broken'],
   ])('takes %s for "%s"', async (error, reason) => {
     const { run, sent } = bench(error)
     await expect(run()).rejects.toMatchObject({ name: 'StoreFault', reason, shard: 'redis' })

@@ -57,7 +57,7 @@ describe('a body', () => {
     expect(taken(CHUNKED, text).wrong).toBe(wrong)
   })
 
-  it('may have sizes of twelve digits, in each chunk anew', () => {
+  it('may have sizes of twelve digits, in each chunk', () => {
     const chunk = '000000000001\r\na\r\n'
     expect(taken(CHUNKED, `${chunk}${chunk}000000000000\r\n\r\n`)).toMatchObject({ body: 'aa', isDone: true })
   })

@@ -83,7 +83,7 @@ describe('a connection of HTTP/2 that no one uses', () => {
   })
 })
 
-describe('a client of HTTP/2 that resets too many streams, and ends its connection when it is told to', () => {
+describe('a client of HTTP/2 that resets too many streams, and ends its connection when asked to', () => {
   // nghttp2 tells it, and not node:http2; without streams, it does not even hear the end any more.
   it.each([
     ['a stream is open', '', 75_000],
@@ -106,7 +106,7 @@ describe('a client of HTTP/2 that resets too many streams, and ends its connecti
     for (let stream = 3; stream < 3_203; stream += 2) flood += getFrame(stream) + resetFrame(stream)
     talk.socket.write(flood, 'latin1')
     const goaway = '\x00\x00\x08\x07\x00\x00\x00\x00\x00'
-    await until('it is told', () => talk.text().includes(goaway))
+    await until('it is notified', () => talk.text().includes(goaway))
     talk.socket.end(last, 'latin1')
     await until('it is forgotten', () => gateway.stats.connections === 0)
     expect([gateway.stats.requests, ended]).toEqual([0, ['abort']])

@@ -139,7 +139,7 @@ describe('drain', () => {
 })
 
 describe('reload', () => {
-  it('leads new requests to the new table, and lets those that run end with theirs', async () => {
+  it('leads new requests to the new table, and lets running ones end with theirs', async () => {
     const waiting: ServerResponse[] = []
     const first = await startApp((_, response) => waiting.push(response))
     const second = await startApp((_, response) => response.end('second'))

@@ -165,7 +165,7 @@ describe('an answer', () => {
       'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
     ],
     [
-      'after a 100 that nobody asked for',
+      'after an unsolicited 100',
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
       'HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n',
     ],
@@ -201,7 +201,7 @@ describe('an answer', () => {
     ['another coding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
     ['lines that end with LF', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
     ['no HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
-    ['a switch that nobody asked for', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+    ['an unsolicited switch', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
     ['a head of 70 KB', `HTTP/1.1 200 OK\r\nX: ${'a'.repeat(70_000)}\r\n\r\n`],
     ['a flood of interim answers', 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(40)],
   ])('with %s is a 502', async (_, upstream) => {
@@ -239,7 +239,7 @@ describe('an answer', () => {
 })
 
 describe('a request', () => {
-  it('in chunks goes on in chunks, with its trailers', async () => {
+  it('in chunks is forwarded in chunks, with its trailers', async () => {
     let seen = ''
     const app = await startApp((request, response) => {
       request.on('data', (chunk) => (seen += chunk))
@@ -354,7 +354,7 @@ describe('a request', () => {
     }
   })
 
-  it('is held until its route has seen enough of the body, and then goes on whole', async () => {
+  it('is held until its route has seen enough of the body, and is then forwarded whole', async () => {
     let peeked = ''
     const gate = {
       admit: ({ body }: { body: Buffer | undefined }) => {

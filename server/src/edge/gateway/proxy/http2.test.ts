@@ -172,7 +172,7 @@ describe('HTTP/2 from the client', () => {
     await expect(hear(session(url).request({ ':path': '/' }))).rejects.toThrow()
   })
 
-  it('is reset where an answer has fields that HTTP/2 does not send, and the gateway goes on', async () => {
+  it('is reset where an answer has fields that HTTP/2 does not send, and the gateway continues', async () => {
     const gate = {
       admit: () => ({ kind: 'refused' as const, status: 429, headers: ['connection', 'close'], body: 'no' }),
     }

@@ -90,7 +90,7 @@ describe('the time of each phase', () => {
     // A listener whose queue is full takes no more connections; the gateway's clock is what ends the attempt.
     const { port, clock, gateway } = await timed('http://192.0.2.1:81', { route: { times: { connectMs: 2_000 } } })
     const talk = talkTo(port, GET)
-    await until('it is under way or refused by the network', () => gateway.stats.requests === 1 || talk.text() !== '')
+    await until('it is in flight or refused by the network', () => gateway.stats.requests === 1 || talk.text() !== '')
     clock.advance(2_100)
     await until('it is answered', () => talk.text().includes('GATEWAY_UPSTREAM_'))
     expect(talk.text()).toMatch(/^HTTP\/1\.1 50[24] /)
@@ -109,7 +109,7 @@ describe('the time of each phase', () => {
     await until('it has begun', () => talk.text().endsWith('abc'))
     clock.advance(3_000)
     response?.write('d')
-    await until('it goes on', () => talk.text().endsWith('abcd'))
+    await until('it continues', () => talk.text().endsWith('abcd'))
     clock.advance(3_900)
     expect(gate.ended).toEqual([])
     clock.advance(200)

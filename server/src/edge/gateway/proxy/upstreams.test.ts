@@ -197,7 +197,7 @@ describe('health checks', () => {
       return (await answers()).join() === 'second'
     })
     isWell = true
-    await until('it is back', async () => {
+    await until('it has recovered', async () => {
       await look()
       return (await answers()).join() === 'first,second'
     })

@@ -141,7 +141,7 @@ describe('an address that takes ten requests at the same time', () => {
     expect(pool.adaptive.inFlight).toBe(0)
   })
 
-  it('learns from requests that were given up late, and not from those that left early', () => {
+  it('learns from requests that were given up late, and not from ones that left early', () => {
     const { clock, pool, fill } = setUp({ max: 40 })
     const round = (ms: number, how: 'answered' | 'left'): void => {
       const all = fill(0, pool.adaptive.limit)

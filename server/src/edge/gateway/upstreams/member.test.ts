@@ -63,7 +63,7 @@ describe('an address', () => {
     expect(isIn(member)).toBe(true)
   })
 
-  it('is never out where no number of failures is told', () => {
+  it('is never out where no number of failures is set', () => {
     const member = memberOf(0)
     fail(member, 100)
     expect(isIn(member)).toBe(true)
@@ -75,7 +75,7 @@ describe('the addresses of an upstream', () => {
   const picked = (group: UpstreamGroup, failed?: Member) =>
     new Set(Array.from({ length: 100 }, () => group.pick(clock.ms, failed).endpoint.port))
 
-  it('get requests while they are in, all of them where none is, and not the one that has just failed', () => {
+  it('get requests while they are in, all of them where none is, and not the last failed one', () => {
     const [one, two, three] = [memberOf(1, 1), memberOf(1, 2), memberOf(1, 3)]
     const group = groupOf(one, two, three)
     fail(one, 1)

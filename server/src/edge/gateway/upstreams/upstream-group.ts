@@ -29,7 +29,7 @@ export class UpstreamGroup {
     return false
   }
 
-  /** Returns the less loaded of two available members, and not the one that has just failed if there is another. */
+  /** Returns the less loaded of two available members, and not the last failed one if there is another. */
   pick(nowMs: number, failed: Member | undefined, priority: Priority = DEFAULT_PRIORITY): Member {
     const { members } = this
     if (members.length === 1) return members[0] as Member
