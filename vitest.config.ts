@@ -48,7 +48,7 @@ const ALONE = [
   'tests/attacks/dashboard.test.ts',
   'tests/attacks/gateway-leaks.test.ts',
   'tests/attacks/gateway-limits.test.ts',
-  'tests/attacks/held-places.test.ts',
+  'tests/attacks/held-permits.test.ts',
   'tests/attacks/memory.test.ts',
   'tests/attacks/middleware-proxies.test.ts',
   'tests/chaos/redis-faults.test.ts',

@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 
 /**
- * writeDeclarations copies the declarations that entries lead to, as those of CommonJS: a compiler that checks CommonJS
- * accepts no types of an ES module, but an ES module may have those of CommonJS. Each entry has a path without an
- * extension, `module`, in the folder dist of the package.
+ * Copies the declarations that entries lead to, as CommonJS declarations: a compiler that checks CommonJS accepts no
+ * types of an ES module, but an ES module may use CommonJS types. Each entry has a path without an extension, `module`,
+ * in the folder dist of the package.
  */
 export function writeDeclarations(packageDir, folder, entries) {
   const read = (path) => publicPart(compiledNames(readFileSync(join(packageDir, 'dist', `${path}.d.ts`), 'utf8')))
@@ -35,7 +35,7 @@ export function writeDeclarations(packageDir, folder, entries) {
   }
 }
 
-/** publicPart leaves out constructors that only this package calls, and what is imported for them alone. */
+/** Leaves out constructors that only this package calls, and what is imported for them alone. */
 function publicPart(text) {
   const shown = text.replace(internalConstructor, '\n$1private constructor();')
   if (shown === text) return text
@@ -55,7 +55,7 @@ const relativeName = /(\bfrom |\bimport\(|\bimport )(['"])(\.{1,2}\/[^'"]+)\.([j
 const compiledNames = (text) => text.replace(relativeName, '$1$2$3.js$2')
 const commonJsNames = (text) => text.replace(relativeName, '$1$2$3.cjs$2')
 
-/** reachable returns all declarations that some import, and they themselves. */
+/** Returns all declarations that some import, and they themselves. */
 function reachable(paths, read) {
   const found = new Set(paths)
   for (const path of found) {
@@ -64,7 +64,7 @@ function reachable(paths, read) {
   return [...found]
 }
 
-/** callableDeclarations declares a function that has all names of an entry on it, as types and as values. */
+/** Declares a function that has all names of an entry on it, as types and as values. */
 function callableDeclarations(file, main, text) {
   const names = exportedNames(text).filter((name) => name !== main)
   return `import { ${names.join(', ')} } from '${file}.names.cjs';
@@ -85,7 +85,7 @@ function signatures(main, text) {
   return `declare function ${main}(...params: Parameters<${type}>): ReturnType<${type}>;`
 }
 
-/** exportedNames returns all names that declarations export, but `default`. */
+/** Returns all names that declarations export, but `default`. */
 function exportedNames(text) {
   const declared = [...text.matchAll(/^export declare (?:function|class|const|interface|type) (\w+)/gm)]
   const lists = [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)]

@@ -13,7 +13,7 @@ await runMain(async () => {
   requireNode()
   const { values } = parseArgs({ options: { base: { type: 'string', default: '/' }, serve: { type: 'boolean' } } })
   if (!/^\/(.*\/)?$/.test(values.base)) throw new SetupError('--base begins and ends with a "/", such as /sluice/')
-  // The types refer to those of other packages, and to generated modules.
+  // The types refer to other packages' types, and to generated modules.
   await ensureInstalled()
   writeLuaModules()
   await installOnce()

@@ -9,7 +9,7 @@ import { writeDeclarations } from './declarations.mjs'
  */
 const publishedDir = 'lib'
 
-/** writeEntries makes the entries that the manifest of a package names under lib/. */
+/** Makes the entries that the manifest of a package names under lib/. */
 export async function writeEntries(packageDir) {
   const entries = entriesOf(packageDir)
   rmSync(join(packageDir, publishedDir), { recursive: true, force: true })
@@ -21,14 +21,14 @@ export async function writeEntries(packageDir) {
   writeDeclarations(packageDir, join(packageDir, publishedDir), entries)
 }
 
-/** entryOutputs are the files of the entries that have a fixed name. */
+/** The files of the entries that have a fixed name. */
 export function entryOutputs(packageDir) {
   return entriesOf(packageDir).flatMap(({ name }) =>
     ['js', 'cjs', 'node.js'].map((extension) => join(packageDir, publishedDir, `${name}.${extension}`)),
   )
 }
 
-/** entriesOf returns the name of each entry, and the compiled module that it is made of, without an extension. */
+/** Returns the name of each entry, and the compiled module that it is made of, without an extension. */
 function entriesOf(packageDir) {
   const path = join(packageDir, 'package.json')
   const { exports = {} } = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}

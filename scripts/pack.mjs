@@ -35,7 +35,7 @@ async function packOne(packageDir, folder) {
   return join(folder, `${manifest.name}-${manifest.version}.tgz`)
 }
 
-/** published leaves out of a manifest what is for work on the repository: its parts have no names outside of it. */
+/** Leaves out of a manifest what is for work on the repository: its parts have no names outside of it. */
 function published({ scripts, devDependencies, workspaces, overrides, ...manifest }) {
   const exported = Object.entries(manifest.exports).filter(([name]) => name !== './internal/*')
   return { ...manifest, exports: Object.fromEntries(exported) }

@@ -15,7 +15,7 @@ const IDLE_MS = 2_000
 export async function ended(args) {
   const startedAt = performance.now()
   const child = started(args)
-  // Asked when it is idle, so its times are those of its whole life.
+  // Asked when it is idle, so the times cover its whole life.
   await once(child.stdout, 'data')
   const figures = { ms: performance.now() - startedAt, cpuMs: cpuMsOf(child.pid) }
   child.stdin.end()

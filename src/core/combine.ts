@@ -14,7 +14,7 @@ export interface Decision {
   readonly allowed: boolean
   /** When refused: the first moment at which every rule admits the request, unless waiting never helps. */
   readonly retryAfterMs: number | undefined
-  /** leaky_bucket: go on only after this long. */
+  /** leaky_bucket: continue only after this long. */
   readonly delayMs: number
   /** The rule that decided: the strictest that refuses, else the one with the least remaining. */
   readonly tightest: RuleVerdict | undefined

@@ -34,7 +34,7 @@ export type Verdict =
   | (VerdictFields & {
       readonly kind: 'allowed'
       readonly allowed: true
-      /** leaky_bucket: go on only after this long. 0 for every other algorithm. */
+      /** leaky_bucket: continue only after this long. 0 for every other algorithm. */
       readonly delayMs: number
     })
   | (VerdictFields & {

@@ -94,7 +94,7 @@ export class Pass {
     return this.#planner?.scopeOf(this.#held.planned[verdicts.indexOf(tightest)])
   }
 
-  /** Go on only after this long. */
+  /** Continue only after this long. */
   get delayMs(): number {
     return this.decision.delayMs
   }

@@ -7,7 +7,7 @@ import type { HeldPermits, MaybePromise, Store } from '../engine/ports.ts'
 /** Gives back what a decision took. A Decider is one. */
 export type Settler = Pick<Decider<Store>, 'settle' | 'settledCharges' | 'refund' | 'keep' | 'letGo' | 'release'>
 
-/** Selects some of the charges of a request, such as those of one limit. */
+/** Selects some of the charges of a request, such as the charges of one limit. */
 export type OfLimit = (charge: PlannedCharge) => boolean
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { heldPlaces } from '../../tests/servers/held-places.ts'
+import { heldPermits } from '../../tests/servers/held-permits.ts'
 import { type FaultProxy, startProxy } from '../../tests/servers/proxy.mjs'
 import { startRedis } from '../../tests/servers/redis.mjs'
 import { sharedRedis } from '../../tests/servers/shared.ts'
@@ -131,17 +131,17 @@ export function testAdapterOnRedis(adapter: AdapterUnderTest): void {
       const app = await start({ limit: 1, algorithm: 'concurrency', leaseTtl: '4s', name }, routes)
       const worked = app.visit('/work')
       const [first] = await until('the place is taken', async () => {
-        const places = await heldPlaces(`*${name}*`)
+        const places = await heldPermits(`*${name}*`)
         return places.length === 1 && places
       })
       await until('it has outlived its time', async () => {
-        const [now] = await heldPlaces(`*${name}*`)
+        const [now] = await heldPermits(`*${name}*`)
         return now?.id === first.id && now.sinceMs - first.sinceMs > 4_000
       })
       expect((await app.get()).status).toBe(429)
       routes.finish()
       await worked.leave()
-      await until('it is given back', async () => (await heldPlaces(`*${name}*`)).length === 0)
+      await until('it is given back', async () => (await heldPermits(`*${name}*`)).length === 0)
     })
 
     it('gives places back there when the client leaves in the middle of the answer', async () => {

@@ -55,7 +55,7 @@ const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
 /** Addresses and tokens that the admin port counts at the same time. */
 const THROTTLED_KEYS = 10_000
 
-/** withStores adds what the database keeps. */
+/** Adds what the database keeps. */
 function withStores(parts: AdminParts, { stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): AdminParts {
   const { store, tokens, audit, rules, apiKeys } = stores
   return parts

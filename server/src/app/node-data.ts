@@ -29,7 +29,7 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
   return data
 }
 
-/** viewParts are what the views of a node with a database need in addition. */
+/** What the views of a node with a database need in addition. */
 export function viewParts({
   quotas,
   usage,

@@ -82,7 +82,7 @@ export class NodeMetrics {
   /** Adds a series for each rule that has separate series, from 0 on, and one for all other rules together. */
   #reportHotKeys(into: ReportBuilder): void {
     const series = new Map<string, { detected: number; exhausted: number }>()
-    for (const { domain, rule } of this.#rulesOfTheirOwn()) {
+    for (const { domain, rule } of this.#rulesWithSeries()) {
       series.set(labelsOf({ domain, rule: rule.id }), { detected: 0, exhausted: 0 })
     }
     const others = { detected: 0, exhausted: 0 }
@@ -100,7 +100,7 @@ export class NodeMetrics {
 
   /** Reports the limits of the rules that have separate series, if they have a limit. */
   #reportLimits(into: ReportBuilder): void {
-    for (const { domain, rule, tier = 'none' } of this.#rulesOfTheirOwn()) {
+    for (const { domain, rule, tier = 'none' } of this.#rulesWithSeries()) {
       if (rule.unlimited) continue
       const labels = labelsOf({ domain, rule: rule.id, tier })
       into.add('ratelimit_limit', labels, rule.limit.max)
@@ -109,7 +109,7 @@ export class NodeMetrics {
   }
 
   /** Returns the rules that have separate series. */
-  *#rulesOfTheirOwn(): Generator<PlacedRule> {
+  *#rulesWithSeries(): Generator<PlacedRule> {
     let left = this.#state.maxRules
     for (const placed of rulesOf(this.#rules.current())) {
       if (left-- === 0) return

@@ -7,7 +7,7 @@ import { tableVersionIn } from '../quotas/book/in-force.ts'
 import { type LiveQuotas, type QuotaSink, watchedSink } from '../quotas/book/live-quotas.ts'
 import type { Door, DoorName } from './doors/door.ts'
 import { type Doors, openDoors } from './doors/doors.ts'
-import type { Place } from './doors/listen.ts'
+import type { ListenAddress } from './doors/listen.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import type { Processes, ProcessParts } from './processes.ts'
 
@@ -85,8 +85,8 @@ export class OneProcess implements Processes {
     return gatewayDoor(this.#parts.config, routes.current.plan, this.#parts.log)
   }
 
-  listen(door: DoorName, place: Place): Promise<string> {
-    return (this.#open.all[door] as Door).listen(place)
+  listen(door: DoorName, at: ListenAddress): Promise<string> {
+    return (this.#open.all[door] as Door).listen(at)
   }
 
   setRoutes({ plan }: RoutesInForce): void {

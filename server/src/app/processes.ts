@@ -10,7 +10,7 @@ import type { LiveQuotas, QuotaOrigin, QuotaSink } from '../quotas/book/live-quo
 import type { DecisionOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
 import type { Doors } from './doors/doors.ts'
-import type { Place } from './doors/listen.ts'
+import type { ListenAddress } from './doors/listen.ts'
 import type { FollowedRules } from './follow-rules.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import type { Log } from './log/log.ts'
@@ -53,7 +53,7 @@ export interface Processes extends Pick<NodeState, 'workers' | 'isPrimary'> {
   /** Prepares what ports need before they open. The first rules are in force by now; quotas may be. */
   open(quotas: LiveQuotas | undefined): Promise<void>
   /** Opens the port of a door, and returns its address. */
-  listen(door: DoorName, place: Place): Promise<string>
+  listen(door: DoorName, at: ListenAddress): Promise<string>
   /** Gives the gateway other routes. */
   setRoutes(routes: RoutesInForce): void
   /** Has health checks say what the node says. */

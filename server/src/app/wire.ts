@@ -7,7 +7,7 @@ import { openFleetViews } from './admin/fleet-views.ts'
 import { openAdmin } from './admin-door.ts'
 import { type DecisionOutlet, openOutlet } from './decisions/decision-outlet.ts'
 import type { DoorName } from './doors/door.ts'
-import type { Place } from './doors/listen.ts'
+import type { ListenAddress } from './doors/listen.ts'
 import { orUnavailable } from './doors/port-unavailable.ts'
 import { type FollowedRules, type FollowParts, followRules } from './follow-rules.ts'
 import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
@@ -64,7 +64,12 @@ export async function startService(
 }
 
 /** Says where each door listens. */
-function placesOf({ host, httpPort, grpc, gateway }: Config): Readonly<Partial<Record<DoorName, Place>>> {
+function listenAddressesOf({
+  host,
+  httpPort,
+  grpc,
+  gateway,
+}: Config): Readonly<Partial<Record<DoorName, ListenAddress>>> {
   if (gateway !== undefined) return { gateway: { host: gateway.host, port: gateway.port } }
   return {
     http: { host, port: httpPort },
@@ -75,12 +80,12 @@ function placesOf({ host, httpPort, grpc, gateway }: Config): Readonly<Partial<R
 /** Opens every port of a service, and returns where its doors can be reached. */
 async function listenAll(
   config: Config,
-  open: (door: DoorName, place: Place) => Promise<string>,
+  open: (door: DoorName, at: ListenAddress) => Promise<string>,
 ): Promise<Omit<Addresses, 'admin'>> {
   const addresses: { http: string; grpc: string; gateway?: string } = { http: '', grpc: '' }
-  for (const [door, place] of Object.entries(placesOf(config))) {
+  for (const [door, at] of Object.entries(listenAddressesOf(config))) {
     const name = door as DoorName
-    addresses[name] = await orUnavailable(name, place, open(name, place))
+    addresses[name] = await orUnavailable(name, at, open(name, at))
   }
   return addresses
 }
@@ -171,7 +176,7 @@ async function start({ config, log, origin: given, signal }: Given, undo: Undo):
   )
   await processes.open(quotas)
   followRoutes(routes, rules, log, (now) => processes.setRoutes(now))
-  const addresses = await listenAll(config, (door, place) => processes.listen(door, place))
+  const addresses = await listenAll(config, (door, at) => processes.listen(door, at))
   const hotKeys = openHotKeys(config, log, async () => processes.ask('hotKeys'))
   undo.push(() => hotKeys.close())
   let adminAddress: string | undefined

@@ -3,7 +3,7 @@ import type { NodeHealth } from '../edge/health/health.ts'
 import type { AskProcesses, ReportName } from '../observe/reports/reports.ts'
 import { bothSinks, type LiveQuotas, type QuotaSink } from '../quotas/book/live-quotas.ts'
 import type { DoorName } from './doors/door.ts'
-import type { Place } from './doors/listen.ts'
+import type { ListenAddress } from './doors/listen.ts'
 import type { RoutesInForce } from './gateway/routes-source.ts'
 import type { Processes, ProcessParts } from './processes.ts'
 import { requireFiles } from './settings/pem-files.ts'
@@ -51,8 +51,8 @@ export class WorkerProcesses implements Processes {
 
   async open(): Promise<void> {}
 
-  listen(door: DoorName, place: Place): Promise<string> {
-    return this.#primary.listen(door, place)
+  listen(door: DoorName, at: ListenAddress): Promise<string> {
+    return this.#primary.listen(door, at)
   }
 
   setRoutes({ input }: RoutesInForce): void {

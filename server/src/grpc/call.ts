@@ -54,7 +54,7 @@ export interface StreamCall extends Call {
    * written all the same is queued, up to a limit at which the connection ends.
    */
   write(message: Uint8Array): boolean
-  /** Has something run each time when writing may go on. */
+  /** Calls `run` each time when writing may continue. */
   onDrain(run: () => void): void
   /** Ends the call, with OK by default. Returns false if the call had already ended. */
   end(status?: GrpcStatus, message?: string): boolean

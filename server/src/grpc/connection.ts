@@ -138,7 +138,7 @@ export class Connection implements FrameSink, IntakeOwner, ControlOwner, Respons
       this.#intake.onChunkEnd()
       this.#openWindow()
     } catch (error) {
-      // A fault of ours. The connection cannot go on, the others can.
+      // An internal fault. This connection cannot continue, the others can.
       this.#host.onError(error, '')
       this.fail(ErrorCode.INTERNAL_ERROR, 'protocolErrors', 'internal error')
     } finally {

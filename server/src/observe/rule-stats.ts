@@ -21,7 +21,7 @@ interface RuleCounts {
 const MAX_RULES = 10_000
 const NEAR_LIMIT = 0.2
 
-/** Says under which names rules are counted: ours, or exactly those of envoyproxy/ratelimit. */
+/** Says under which names rules are counted: ours, or exactly envoyproxy/ratelimit's. */
 export interface RuleStatsOptions {
   readonly asReference?: boolean
 }

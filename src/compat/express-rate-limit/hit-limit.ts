@@ -92,7 +92,7 @@ class HitLimiter {
     })
   }
 
-  /** Counts a hit. It returns undefined where the store failed and requests are to go on without it. */
+  /** Counts a hit. It returns undefined where the store failed and requests continue without it. */
   #count(key: string, request: Request, response: Response): MaybePromise<Hit | undefined> {
     if (!this.#options.passOnStoreError) return this.#gate.count(key, request, response)
     const passOn = (error: unknown): undefined => {

@@ -116,7 +116,7 @@ class HitLimiter {
     })
   }
 
-  /** Counts a hit. It returns undefined where the store failed and requests are to go on without it. */
+  /** Counts a hit. It returns undefined where the store failed and requests continue without it. */
   #count(key: string, c: Context): MaybePromise<Hit | undefined> {
     if (!this.#config.passOnStoreError) return this.#gate.count(key, c)
     try {

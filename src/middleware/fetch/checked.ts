@@ -32,7 +32,7 @@ export class Checked {
     if (pass.isOpen) this.#watchClient()
   }
 
-  /** Go on only after this long: a leaky bucket says so. */
+  /** Continue only after this long: a leaky bucket says so. */
   get delayMs(): number {
     return this.#pass.delayMs
   }

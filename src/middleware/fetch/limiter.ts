@@ -92,7 +92,8 @@ export class FetchLimiter {
       throw error
     }
     if (response instanceof Response) return checked.answer(response)
-    // A middleware of Next.js that returns nothing lets the request go on; a handler on Bun, that it became a WebSocket.
+    // A middleware of Next.js that returns nothing lets the request continue; a handler on Bun, that it became a
+    // WebSocket.
     checked.end(200)
     return response
   }

@@ -152,7 +152,7 @@ export class Group {
 
   /**
    * Spends a late charge from what is in hand. One that is more goes to the parent, after the slice has given back what
-   * it has: otherwise this node would go on admitting.
+   * it has: otherwise this node would keep admitting.
    */
   #startDebit(i: number, slice: Slice, nowMs: number): void {
     if (slice.take(this.charges[i].cost, nowMs)) this.#verdicts[i] = { ...slice.verdict(true, nowMs), dropped: 0 }

@@ -14,7 +14,7 @@ import { faultOf, sendScript } from './scripts/send-script.ts'
 export interface ResetReport {
   /** How many of the counters there were. */
   readonly counters: number
-  /** False when this user may not publish: nodes go on with what they remember. */
+  /** False when this user may not publish: nodes continue with what they remember. */
   readonly isPublished: boolean
 }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Place } from './listen.ts'
+import type { ListenAddress } from './listen.ts'
 
 /** The doors whose connections can be handed to workers. */
 export const DOOR_NAMES = ['http', 'grpc', 'gateway'] as const
@@ -8,7 +8,7 @@ export type DoorName = (typeof DOOR_NAMES)[number]
 /** A way in for requests, through a port or by connections that are passed to it. */
 export interface Door {
   /** Opens its port, and returns where it can be reached. */
-  listen(place: Place): Promise<string>
+  listen(at: ListenAddress): Promise<string>
   take(socket: Socket): void
   /** Closes that many connections without a failed call, if they are long-lived. */
   shed(count: number): void

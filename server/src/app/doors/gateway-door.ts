@@ -18,7 +18,7 @@ import type { Config, GatewayConfig } from '../settings/config.ts'
 import { CeilingLog } from './ceiling-log.ts'
 import type { Door } from './door.ts'
 import { CertificateWatch, grpcTls } from './grpc-certificates.ts'
-import { type Place, reachable } from './listen.ts'
+import { type ListenAddress, reachable } from './listen.ts'
 
 /** The most addresses that the ceiling of a process remembers. */
 const CEILING_KEYS = 100_000
@@ -105,10 +105,10 @@ export class GatewayDoor implements Door {
     reportCeiling(into, this.#ceiling.refused, this.#parts.isShadow)
   }
 
-  async listen(place: Place): Promise<string> {
-    if ('path' in place) throw new Error('a gateway listens on a port')
-    await this.#open(place)
-    return reachable(this.#gateway?.addresses[0]?.port ?? place.port, place)
+  async listen(at: ListenAddress): Promise<string> {
+    if ('path' in at) throw new Error('a gateway listens on a port')
+    await this.#open(at)
+    return reachable(this.#gateway?.addresses[0]?.port ?? at.port, at)
   }
 
   /** Prepares it for connections that are passed to it. */
@@ -116,7 +116,7 @@ export class GatewayDoor implements Door {
     return this.#open({})
   }
 
-  async #open(place: { readonly host?: string; readonly port?: number }): Promise<void> {
+  async #open(at: { readonly host?: string; readonly port?: number }): Promise<void> {
     const { config, log, shedder, isShadow } = this.#parts
     const { tls } = config
     // Made before the files are read, so that no change is missed.
@@ -124,7 +124,7 @@ export class GatewayDoor implements Door {
     const trust = config.trust ?? this.#plan.trust
     this.#gateway = await openGateway({
       ...this.#plan.table,
-      listeners: [{ ...place, ...(tls && { tls: grpcTls(tls) }) }],
+      listeners: [{ ...at, ...(tls && { tls: grpcTls(tls) }) }],
       gate: this.#gate,
       bounds: boundsOf(config),
       log,

@@ -27,9 +27,9 @@ export function grpcServer(config: GrpcConfig, failed: (error: unknown, path: st
 export function grpcDoor(server: GrpcServer, { grpc, drainTimeoutMs }: Config): Door {
   const isUnix = grpc.socketPath !== undefined
   return {
-    listen: async (place) => {
-      const address = await server.listen(place)
-      return reachable('port' in address ? address.port : 0, place)
+    listen: async (at) => {
+      const address = await server.listen(at)
+      return reachable('port' in address ? address.port : 0, at)
     },
     take: (socket) => server.accept(socket, isUnix),
     shed: (count) => server.shed(count, drainTimeoutMs),

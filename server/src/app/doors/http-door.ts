@@ -11,9 +11,9 @@ export function httpDoor(server: Server): Door {
   const drain = drainable(server)
   let isWatching = false
   return {
-    listen: async (place) => {
-      await listen(server, place)
-      return reachable(portOf(server), place)
+    listen: async (at) => {
+      await listen(server, at)
+      return reachable(portOf(server), at)
     },
     take: (socket) => {
       // Node.js starts to watch over connections when a server listens. Without that, slow clients are never cut off.

@@ -1,24 +1,24 @@
 import { unlinkSync } from 'node:fs'
 import { type AddressInfo, connect, type ListenOptions, type Server } from 'node:net'
 
-/** A Place is where a door listens: a host and a port, or a Unix socket. */
-export type Place = { readonly host: string; readonly port: number } | { readonly path: string }
+/** Where a door listens: a host and a port, or a Unix socket. */
+export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string }
 
-/** Resolves when a server listens. It takes the place of a Unix socket that a killed process has left behind. */
-export async function listen(server: Server, place: Place): Promise<void> {
+/** Resolves when a server listens. Replaces a Unix socket that a killed process has left behind. */
+export async function listen(server: Server, at: ListenAddress): Promise<void> {
   try {
-    await startListening(server, place)
+    await startListening(server, at)
   } catch (error) {
-    if (!('path' in place) || !(await isStale(place.path, error))) throw error
-    unlinkSync(place.path)
-    await startListening(server, place)
+    if (!('path' in at) || !(await isStale(at.path, error))) throw error
+    unlinkSync(at.path)
+    await startListening(server, at)
   }
 }
 
-function startListening(server: Server, place: Place): Promise<void> {
+function startListening(server: Server, at: ListenAddress): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(place as ListenOptions, () => {
+    server.listen(at as ListenOptions, () => {
       server.off('error', reject)
       resolve()
     })
@@ -45,14 +45,14 @@ export function portOf(server: Server): number {
 }
 
 /** Formats where a server can be reached from this machine: `localhost:8080`, `[::1]:8080`, `unix:/run/a.sock`. */
-export function reachable(port: number, place: Place): string {
-  if ('path' in place) return `unix:${place.path}`
-  const { host } = place
-  return placeText({ host: EVERY_ADDRESS.has(host) ? 'localhost' : host, port })
+export function reachable(port: number, at: ListenAddress): string {
+  if ('path' in at) return `unix:${at.path}`
+  const { host } = at
+  return formatListenAddress({ host: EVERY_ADDRESS.has(host) ? 'localhost' : host, port })
 }
 
-/** Formats a place for people. */
-export function placeText(place: Place): string {
-  if ('path' in place) return place.path
-  return place.host.includes(':') ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`
+/** Formats an address for people. */
+export function formatListenAddress(at: ListenAddress): string {
+  if ('path' in at) return at.path
+  return at.host.includes(':') ? `[${at.host}]:${at.port}` : `${at.host}:${at.port}`
 }

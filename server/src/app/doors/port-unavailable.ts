@@ -2,7 +2,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { variablesOf } from '../settings/setting-sources.ts'
 import type { SettingName } from '../settings/settings.ts'
 import type { DoorName } from './door.ts'
-import { type Place, placeText } from './listen.ts'
+import { formatListenAddress, type ListenAddress } from './listen.ts'
 
 /** A port of the service: a door, or a port for operators. */
 export type PortName = DoorName | 'admin' | 'metrics'
@@ -33,14 +33,14 @@ const CHOICES: { readonly [Name in PortName]: Choices } = {
 const SYSCALLS: ReadonlySet<string | undefined> = new Set(['listen', 'bind', 'getaddrinfo'])
 
 /** Waits until a port is open. It rejects with what keeps it closed, and the settings that change that. */
-export async function orUnavailable<T>(name: PortName, place: Place, opening: Promise<T>): Promise<T> {
+export async function orUnavailable<T>(name: PortName, at: ListenAddress, opening: Promise<T>): Promise<T> {
   try {
     return await opening
   } catch (error) {
     const fault = error as NodeJS.ErrnoException
     if (!SYSCALLS.has(fault.syscall)) throw error
-    const [detail, advice] = 'path' in place ? aboutPath(name, place.path, fault) : aboutPort(name, place, fault)
-    throw new SluiceError('PORT_UNAVAILABLE', placeText(place), detail, advice)
+    const [detail, advice] = 'path' in at ? aboutPath(name, at.path, fault) : aboutPort(name, at, fault)
+    throw new SluiceError('PORT_UNAVAILABLE', formatListenAddress(at), detail, advice)
   }
 }
 

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { heldPlaces } from '../../../../tests/servers/held-places.ts'
+import { heldPermits } from '../../../../tests/servers/held-permits.ts'
 import { startProxy } from '../../../../tests/servers/proxy.mjs'
 import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
@@ -20,7 +20,7 @@ routes:
 `
 
 /** The places that Redis has of a gateway. */
-const placesIn = (prefix: string) => heldPlaces(`${prefix}*at once*`)
+const placesIn = (prefix: string) => heldPermits(`${prefix}*at once*`)
 
 /** Those of a gateway on the Redis of the test run, and its prefix. */
 async function redisArgs(url?: string) {

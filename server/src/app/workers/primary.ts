@@ -14,7 +14,7 @@ import type { CountsReport } from '../../observe/statsd/statsd-counts.ts'
 import { type InForce, leastOf, tableVersionIn } from '../../quotas/book/in-force.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
-import { listen, type Place, portOf, reachable } from '../doors/listen.ts'
+import { type ListenAddress, listen, portOf, reachable } from '../doors/listen.ts'
 import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { CrashPace } from './crash-pace.ts'
@@ -128,16 +128,16 @@ export class Primary {
   }
 
   /** Opens the port of a door, and returns where it can be reached. */
-  async listen(door: DoorName, place: Place): Promise<string> {
+  async listen(door: DoorName, at: ListenAddress): Promise<string> {
     const server = createServer({ pauseOnConnect: true, noDelay: true, allowHalfOpen: door !== 'grpc' })
     server.on('connection', (socket) => {
       // A client that leaves while its connection waits here is handled by the worker that gets the connection.
       socket.on('error', () => {})
       this.#give({ door, socket })
     })
-    await listen(server, place)
+    await listen(server, at)
     this.#servers.push(server)
-    return reachable(portOf(server), place)
+    return reachable(portOf(server), at)
   }
 
   /** Starts the processes of all workers early: that takes as long as everything before start() does. */
@@ -159,7 +159,7 @@ export class Primary {
       this.#counting = setInterval(() => void this.reports('counted'), COUNTED_EVERY_MS).unref()
   }
 
-  /** Has every worker apply other rules: few are loaded at once, many in parts that it requests. */
+  /** Has every worker apply other rules: few are sent directly, many in parts that it requests. */
   applyRules({ inputs, parts }: RuleOrigin): void {
     const version = ++this.#version
     if (!this.#hasRules) return

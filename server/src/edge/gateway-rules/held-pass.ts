@@ -83,7 +83,7 @@ export class HeldPass implements Pass {
     this.#isGivenUp = true
   }
 
-  /** Gives everything back: the request does not go on. */
+  /** Refunds everything: the request does not continue. */
   undo(): void {
     this.giveUp()
     this.ended('abort')

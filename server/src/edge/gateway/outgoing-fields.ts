@@ -13,7 +13,7 @@ export interface Origin {
   readonly passed: ReadonlySet<string>
   readonly id: string
   readonly via: string
-  /** A field that does not go on, by its name in lower case; nor does one that CGI reads as the same. */
+  /** A field that is not forwarded, by its name in lower case; nor is one that CGI reads as the same. */
   readonly hidden?: string | undefined
 }
 

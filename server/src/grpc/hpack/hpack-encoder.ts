@@ -80,8 +80,8 @@ export class HpackEncoder {
   }
 
   /**
-   * Says that the peer waits for a size update at the start of the next block. `encode` writes it by itself; a block
-   * that was encoded before (encodeWithoutTable) may only be sent behind writeSizeUpdate.
+   * Says that the peer waits for a size update at the start of the next block. `encode` writes it; a block that was
+   * encoded before (encodeWithoutTable) may only be sent behind writeSizeUpdate.
    */
   get needsSizeUpdate(): boolean {
     return this.#smallestBytes >= 0

@@ -10,13 +10,13 @@ import type { ServiceStats } from './service-stats.ts'
 /** What each process that answers requests can be asked for: plain data, which workers send. */
 export interface Reports {
   readonly stats: ServiceStats
-  /** What Prometheus is told; undefined where metrics are off. */
+  /** The report for Prometheus; undefined where metrics are off. */
   readonly metrics: MetricsReport | undefined
   /** What of that counts for ever. It resets nothing. */
   readonly counted: MetricsReport | undefined
   /** Why it cannot take requests; '' if it can. */
   readonly unready: string
-  /** Counts in the words of envoyproxy/ratelimit, for StatsD; of nothing where nobody asked for that. */
+  /** Counts in the words of envoyproxy/ratelimit, for StatsD; empty where StatsD is off. */
   readonly statsd: ServiceStats
   readonly hotKeys: HotKeysReport
   /** What was decided since this was last asked for. */
@@ -29,7 +29,7 @@ export interface Reports {
   readonly seenKeys: Readonly<Record<string, string>>
   /** What rules did in the last minute and hour. */
   readonly activity: ActivityReport
-  /** The ids of API keys' records, by how keys are spelled for people: of those that are asked for. */
+  /** The ids of API keys' records, by the shown form of the keys: of the keys that are asked for. */
   readonly owners: Readonly<Record<string, string>>
 }
 
@@ -37,7 +37,7 @@ export type ReportName = keyof Reports
 
 /** A report that takes a process a while. */
 export type SlowReportName = 'hotKeys' | 'owners'
-/** A report that a process has at once. */
+/** A report that a process has immediately. */
 export type PlainReportName = Exclude<ReportName, SlowReportName>
 
 /** Returns a report of every process of a node that answers requests. `about` narrows what is asked for. */
@@ -47,8 +47,7 @@ export type AskProcesses = <Name extends ReportName>(
 ) => MaybePromise<readonly Reports[Name][]>
 
 /**
- * A Reporter answers with a report of its process: at once, or after a while where it is much work. `about` narrows what is
- * asked for.
+ * Answers with a report of its process: immediately, or later where it is much work. `about` narrows what is asked for.
  */
 export type Reporter = {
   readonly [Name in PlainReportName]: (about?: readonly string[]) => Reports[Name]

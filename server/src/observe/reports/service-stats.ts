@@ -10,7 +10,7 @@ export function sumStats(all: readonly ServiceStats[]): ServiceStats {
   return Object.fromEntries(sums)
 }
 
-/** Spells a name of ours as counts are spelled. */
+/** Converts a name to the form that counts have. */
 export function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }

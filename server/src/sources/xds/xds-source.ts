@@ -55,7 +55,7 @@ export class XdsSource implements RemoteSource {
   #inputs: readonly RuleObject[] | undefined
   #isStarted = false
   #failedDials = 0
-  /** Lets a start that waits go on; undefined: with nothing. */
+  /** Lets a start that waits continue; undefined: without rules. */
   #begin: ((inputs: readonly RuleObject[] | undefined) => void) | undefined
   #fallback: Fallback<RuleObject> | undefined
   #lastProblem: string | undefined

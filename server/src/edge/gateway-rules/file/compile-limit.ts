@@ -8,7 +8,7 @@ import type { GatewayRequest } from '../../gateway/gate.ts'
 import type { Owner, PlannedLimit, PlannedRoute, SettleSource, ValueSource } from '../planned-route.ts'
 import { bodyNumber, formSource, headerSource, jsonSource, parameterSource, wordSource } from '../value-source.ts'
 import type { RoomBounds } from '../waiting-room.ts'
-import type { Path, Places } from './places.ts'
+import type { Diagnostics, Path } from './diagnostics.ts'
 import type { WrittenLimit } from './rule-writer.ts'
 import {
   type IdentityObject,
@@ -22,8 +22,8 @@ import {
 } from './schema.ts'
 
 /** What limits inherit of where they stand. */
-export interface LimitPlace {
-  readonly places: Places
+export interface LimitContext {
+  readonly diagnostics: Diagnostics
   readonly identity: IdentityObject
   /** The route, or none for limits of all requests. */
   readonly route: string | undefined
@@ -42,21 +42,24 @@ export interface CompiledLimit {
 }
 
 /** Makes the limits of a route, or of a whole file. */
-export function compileLimits(limits: NonNullable<RoutesFile['limits']>, place: LimitPlace): readonly CompiledLimit[] {
+export function compileLimits(
+  limits: NonNullable<RoutesFile['limits']>,
+  context: LimitContext,
+): readonly CompiledLimit[] {
   const names = new Set<string>()
   return limits.flatMap((form, i) => {
-    const at = [...place.at, i]
-    const limit = typeof form === 'string' ? ofRate(form, at, place.places) : form
+    const at = [...context.at, i]
+    const limit = typeof form === 'string' ? ofRate(form, at, context.diagnostics) : form
     if (limit === undefined) return []
-    const name = limit.name ?? nameOf(place.route, i, limits.length)
-    if (names.has(name)) place.places.wrong(at, `name: ${got(name)} is taken by another limit of this list`)
+    const name = limit.name ?? nameOf(context.route, i, limits.length)
+    if (names.has(name)) context.diagnostics.wrong(at, `name: ${got(name)} is taken by another limit of this list`)
     names.add(name)
-    return [compileLimit(limit, name, at, place)]
+    return [compileLimit(limit, name, at, context)]
   })
 }
 
-function ofRate(text: string, at: Path, places: Places): LimitObject | undefined {
-  const rate = places.rate(text, at)
+function ofRate(text: string, at: Path, diagnostics: Diagnostics): LimitObject | undefined {
+  const rate = diagnostics.rate(text, at)
   return rate && { requests_per_unit: rate.count, window: rate.windowMs }
 }
 
@@ -64,26 +67,26 @@ function nameOf(route: string | undefined, i: number, count: number): string {
   return count === 1 ? (route ?? 'all') : `${route ?? 'all'} ${i + 1}`
 }
 
-function compileLimit(limit: LimitObject, name: string, at: Path, place: LimitPlace): CompiledLimit {
-  const { places, route, priority } = place
-  checkCombinations(limit, at, places)
-  const forms = [limit.by ?? defaultOwners(place.identity)].flat()
+function compileLimit(limit: LimitObject, name: string, at: Path, context: LimitContext): CompiledLimit {
+  const { diagnostics, route, priority } = context
+  checkCombinations(limit, at, diagnostics)
+  const forms = [limit.by ?? defaultOwners(context.identity)].flat()
   const isShared = forms.includes('everyone')
   const separate = forms.slice(0, isShared ? forms.indexOf('everyone') : undefined)
   const owners = separate.flatMap((owner, i) =>
-    ownerOf(owner, [...at, 'by', ...(Array.isArray(limit.by) ? [i] : [])], place),
+    ownerOf(owner, [...at, 'by', ...(Array.isArray(limit.by) ? [i] : [])], context),
   )
   if (!isShared && !owners.some(isAddress)) owners.push([wordSource('ip')])
   const isShadow = limit.shadow_mode === true
   const rule = {
-    ...ruleOf(limit, at, place),
+    ...ruleOf(limit, at, context),
     name,
     ...(priority !== undefined && limit.priority === undefined && { priority }),
   }
   const base = { owners, isShared, isShadow, at }
-  const ban = banOf(limit, name, at, place)
+  const ban = banOf(limit, name, at, context)
   const written: WrittenLimit[] = [{ ...base, name, rule }, ...ban.map((each) => ({ ...base, ...each }))]
-  const planned = { ...plannedLimit(limit, at, place, owners), prefix: prefixOf(name, route) }
+  const planned = { ...plannedLimit(limit, at, context, owners), prefix: prefixOf(name, route) }
   return { planned: { ...planned, escalation: escalationOf(planned, ban, route) }, written }
 }
 
@@ -109,10 +112,10 @@ function lookAt(limit: PlannedLimit, prefix: readonly Entry[]): PlannedLimit {
 function plannedLimit(
   limit: LimitObject,
   at: Path,
-  { places }: LimitPlace,
+  { diagnostics }: LimitContext,
   owners: readonly Owner[],
 ): Omit<PlannedLimit, 'prefix'> {
-  const delayMs = places.duration(limit.escalate?.delay, [...at, 'escalate', 'delay'])
+  const delayMs = diagnostics.duration(limit.escalate?.delay, [...at, 'escalate', 'delay'])
   return {
     owners,
     readsBody: typeof limit.reserve === 'object' || owners.flat().some((source) => source.readsBody),
@@ -128,41 +131,42 @@ function plannedLimit(
   }
 }
 
-function checkCombinations(limit: LimitObject, at: Path, places: Places): void {
+function checkCombinations(limit: LimitObject, at: Path, diagnostics: Diagnostics): void {
   const { queue, algorithm, burst, settle, reserve, escalate } = limit
   if (queue !== undefined && algorithm !== undefined && algorithm !== 'leaky_bucket') {
-    places.wrong([...at, 'queue'], `queue cannot be combined with algorithm ${algorithm}, only with leaky_bucket`)
+    diagnostics.wrong([...at, 'queue'], `queue cannot be combined with algorithm ${algorithm}, only with leaky_bucket`)
   }
   if (queue !== undefined && burst !== undefined)
-    places.wrong([...at, 'queue'], 'queue and burst cannot be combined: they are the same')
+    diagnostics.wrong([...at, 'queue'], 'queue and burst cannot be combined: they are the same')
   if (settle !== undefined && Object.keys(settle).length === 0)
-    places.wrong([...at, 'settle'], 'it names no header, json or sse')
-  if (reserve !== undefined && settle === undefined) places.wrong([...at, 'reserve'], 'reserve without settle')
+    diagnostics.wrong([...at, 'settle'], 'it names no header, json or sse')
+  if (reserve !== undefined && settle === undefined) diagnostics.wrong([...at, 'reserve'], 'reserve without settle')
   if (typeof reserve === 'object' && (reserve.min ?? 0) > (reserve.max ?? MAX_COUNT))
-    places.wrong([...at, 'reserve'], `min is ${reserve.min} and max is ${reserve.max}; min may not be above max`)
+    diagnostics.wrong([...at, 'reserve'], `min is ${reserve.min} and max is ${reserve.max}; min may not be above max`)
   if (algorithm === 'concurrency' && (settle ?? limit.on_status) !== undefined) {
-    places.wrong([...at], 'settle and on_status apply only to limits that count, not to concurrency limits')
+    diagnostics.wrong([...at], 'settle and on_status apply only to limits that count, not to concurrency limits')
   }
   if (escalate !== undefined && (escalate.block_after === undefined) !== (escalate.block_for === undefined)) {
-    places.wrong([...at, 'escalate'], 'block_after and block_for need each other')
+    diagnostics.wrong([...at, 'escalate'], 'block_after and block_for need each other')
   }
 }
 
 /** Returns the part of a limit that is in the words of the rule language. */
-function ruleOf({ queue, ...limit }: LimitObject, at: Path, place: LimitPlace): RateLimitRule {
+function ruleOf({ queue, ...limit }: LimitObject, at: Path, context: LimitContext): RateLimitRule {
   const own = new Set(Object.keys(OWN_LIMIT_FIELDS))
   const rule = Object.fromEntries(Object.entries(limit).filter(([key]) => !own.has(key))) as RateLimitRule
   if (queue === undefined) return rule
-  warnOfWaits(queue, limit, at, place)
+  warnOfWaits(queue, limit, at, context)
   // The request whose turn it is fits, too: it does not wait.
   return { algorithm: 'leaky_bucket', ...rule, burst: queue + 1 }
 }
 
 /** Reports a queue in which more requests could wait than the gateway holds. */
-function warnOfWaits(queue: number, limit: Omit<LimitObject, 'queue'>, at: Path, place: LimitPlace): void {
-  const { places, room, warn } = place
+function warnOfWaits(queue: number, limit: Omit<LimitObject, 'queue'>, at: Path, context: LimitContext): void {
+  const { diagnostics, room, warn } = context
   const { requests_per_unit: count, unit, window } = limit
-  const windowMs = unit === undefined ? places.duration(window, [...at, 'window']) : UNIT_MS[unit.toLowerCase() as Unit]
+  const windowMs =
+    unit === undefined ? diagnostics.duration(window, [...at, 'window']) : UNIT_MS[unit.toLowerCase() as Unit]
   if (count === undefined || windowMs === undefined || windowMs === 0) return
   const inTime = Math.floor((room.longestMs * count) / windowMs)
   const held = Math.min(room.requests, inTime)
@@ -183,9 +187,9 @@ interface BanLimit {
  * those become longer, of blocks. Each begins with its first hit. Refusals are counted for as long as the first block
  * lasts, so that none outlives the block that it led to.
  */
-function banOf(limit: LimitObject, name: string, at: Path, place: LimitPlace): readonly BanLimit[] {
+function banOf(limit: LimitObject, name: string, at: Path, context: LimitContext): readonly BanLimit[] {
   const { escalate, response, priority } = limit
-  const times = blockTimes(escalate, at, place)
+  const times = blockTimes(escalate, at, context)
   const [first] = times
   if (escalate?.block_after === undefined || first === undefined) return []
   const shared = {
@@ -205,7 +209,8 @@ function banOf(limit: LimitObject, name: string, at: Path, place: LimitPlace): r
     requests_per_unit: escalate.block_after,
   })
   if (times.length === 1) return [strikes, ...blocks]
-  const window = place.places.duration(escalate.forgive_after, [...at, 'escalate', 'forgive_after']) ?? FORGIVE_MS
+  const window =
+    context.diagnostics.duration(escalate.forgive_after, [...at, 'escalate', 'forgive_after']) ?? FORGIVE_MS
   const offences = { ...shared, algorithm: 'sliding_log', window, requests_per_unit: times.length } as const
   return [strikes, ofKind('offences', 'offences', offences), ...blocks]
 }
@@ -214,21 +219,24 @@ function banOf(limit: LimitObject, name: string, at: Path, place: LimitPlace): r
 const FORGIVE_MS = 86_400_000
 
 /** Returns how long the first block is, the second, and so on: the last one is for all that follow. */
-function blockTimes(escalate: LimitObject['escalate'], at: Path, { places }: LimitPlace): readonly number[] {
+function blockTimes(escalate: LimitObject['escalate'], at: Path, { diagnostics }: LimitContext): readonly number[] {
   const { block_for: given, forgive_after: forgive } = escalate ?? {}
   const list = given === undefined ? [] : Array.isArray(given) ? given : [given]
   const path = [...at, 'escalate']
   const times = list.map((time, i) =>
-    places.duration(time, Array.isArray(given) ? [...path, 'block_for', i] : [...path, 'block_for']),
+    diagnostics.duration(time, Array.isArray(given) ? [...path, 'block_for', i] : [...path, 'block_for']),
   )
   const known = times.filter((time) => time !== undefined)
   if (known.some((time, i) => i > 0 && time < (known[i - 1] as number)))
-    places.wrong([...path, 'block_for'], 'a block is shorter than the one before it')
+    diagnostics.wrong([...path, 'block_for'], 'a block is shorter than the one before it')
   if (forgive !== undefined && list.length < 2)
-    places.wrong([...path, 'forgive_after'], 'forgive_after without a list of times in block_for')
-  const forgiveMs = places.duration(forgive, [...path, 'forgive_after']) ?? FORGIVE_MS
+    diagnostics.wrong([...path, 'forgive_after'], 'forgive_after without a list of times in block_for')
+  const forgiveMs = diagnostics.duration(forgive, [...path, 'forgive_after']) ?? FORGIVE_MS
   if (list.length > 1 && forgiveMs <= (known.at(-1) ?? 0))
-    places.wrong([...path, forgive === undefined ? 'block_for' : 'forgive_after'], 'a block is forgiven before it ends')
+    diagnostics.wrong(
+      [...path, forgive === undefined ? 'block_for' : 'forgive_after'],
+      'a block is forgiven before it ends',
+    )
   return known
 }
 
@@ -267,26 +275,28 @@ function defaultOwners({ jwt, api_key }: IdentityObject): readonly OwnerForm[] {
   return [...(jwt ? ['user' as const] : []), ...(api_key ? ['api_key' as const] : []), 'ip']
 }
 
-function ownerOf(form: OwnerForm, at: Path, place: LimitPlace): readonly Owner[] {
-  if (typeof form === 'string' || form.all === undefined) return memberSource(form, at, place).map((source) => [source])
+function ownerOf(form: OwnerForm, at: Path, context: LimitContext): readonly Owner[] {
+  if (typeof form === 'string' || form.all === undefined)
+    return memberSource(form, at, context).map((source) => [source])
   const { all, ...part } = form
-  if (Object.keys(part).length > 0) place.places.wrong(at, 'all stands alone; put the other parts into its list')
+  if (Object.keys(part).length > 0) context.diagnostics.wrong(at, 'all stands alone; put the other parts into its list')
   const sources = all.flatMap((member, i) => {
-    if (member === 'everyone') place.places.wrong([...at, 'all', i], '"everyone" is no part of a combination')
-    return memberSource(member, [...at, 'all', i], place)
+    if (member === 'everyone') context.diagnostics.wrong([...at, 'all', i], '"everyone" is no part of a combination')
+    return memberSource(member, [...at, 'all', i], context)
   })
-  if (new Set(sources.map(({ key }) => key)).size < sources.length) place.places.wrong(at, 'all names a part twice')
+  if (new Set(sources.map(({ key }) => key)).size < sources.length)
+    context.diagnostics.wrong(at, 'all names a part twice')
   return [sources]
 }
 
-function memberSource(member: MemberForm, at: Path, { places, identity }: LimitPlace): readonly ValueSource[] {
+function memberSource(member: MemberForm, at: Path, { diagnostics, identity }: LimitContext): readonly ValueSource[] {
   if (typeof member !== 'string') {
     const source = partSource(member, undefined)
-    if (source === undefined) places.wrong(at, 'it names one of header, parameter, json and form')
+    if (source === undefined) diagnostics.wrong(at, 'it names one of header, parameter, json and form')
     return source === undefined ? [] : [source]
   }
   const needed = missingFor(member, identity)
-  if (needed !== undefined) places.wrong(at, `by: "${member}" needs ${needed}`)
+  if (needed !== undefined) diagnostics.wrong(at, `by: "${member}" needs ${needed}`)
   return [wordSource(member)]
 }
 

@@ -26,12 +26,12 @@ import {
   type CompiledLimit,
   compileLimits,
   isAddress,
-  type LimitPlace,
+  type LimitContext,
   missingFor,
   partSource,
 } from './compile-limit.ts'
 import { compileUpstream, type Resources } from './compile-upstream.ts'
-import { type Path, Places } from './places.ts'
+import { Diagnostics, type Path } from './diagnostics.ts'
 import { RuleWriter } from './rule-writer.ts'
 import type { EntryForm, RouteObject, RoutesFile } from './schema.ts'
 
@@ -58,12 +58,12 @@ export function compileRoutes(document: RuleDocument, file: string, resources: R
   const problems = new Problems()
   const given = checkRoutesFile(document, problems)
   problems.throwIfAny()
-  return new RoutesCompiler(given, new Places(document, problems), file, resources).compile()
+  return new RoutesCompiler(given, new Diagnostics(document, problems), file, resources).compile()
 }
 
 class RoutesCompiler {
   readonly #file: RoutesFile
-  readonly #places: Places
+  readonly #diagnostics: Diagnostics
   readonly #name: string
   readonly #resources: Resources
   readonly #rules = new RuleWriter()
@@ -71,9 +71,9 @@ class RoutesCompiler {
   /** What is odd about single limits. */
   readonly #odd: string[] = []
 
-  constructor(file: RoutesFile, places: Places, name: string, resources: Resources) {
+  constructor(file: RoutesFile, diagnostics: Diagnostics, name: string, resources: Resources) {
     this.#file = file
-    this.#places = places
+    this.#diagnostics = diagnostics
     this.#name = name
     this.#resources = resources
     this.#room = this.#roomOf(file.queue)
@@ -83,12 +83,12 @@ class RoutesCompiler {
     const { limits = [], upstreams: forms } = this.#file
     const upstreams = Object.fromEntries(
       Object.entries(forms).map(([name, form]) => {
-        return [name, compileUpstream(form, ['upstreams', name], this.#places, this.#resources)]
+        return [name, compileUpstream(form, ['upstreams', name], this.#diagnostics, this.#resources)]
       }),
     )
-    if (Object.keys(upstreams).length === 0) this.#places.wrong(['upstreams'], 'there is none')
+    if (Object.keys(upstreams).length === 0) this.#diagnostics.wrong(['upstreams'], 'there is none')
     const shared = this.#shared()
-    const all = compileLimits(limits, this.#limitPlace(undefined, ['limits'], undefined))
+    const all = compileLimits(limits, this.#limitContext(undefined, ['limits'], undefined))
     this.#rules.addLimits(
       undefined,
       all.flatMap(({ written }) => written),
@@ -99,15 +99,23 @@ class RoutesCompiler {
     const rules = this.#checkedRules()
     const trust = this.#trust()
     const passHeaders = this.#passHeaders()
-    this.#places.problems.throwIfAny()
+    this.#diagnostics.problems.throwIfAny()
     const domains = [...new Set(routes.flatMap(({ domain }) => (domain === undefined ? [] : [domain.name])))]
     const table = { routes, upstreams, ...(passHeaders && { passHeaders }) }
     return { table, rules, trust, domains, warnings: this.#warnings(routes) }
   }
 
-  #limitPlace(route: string | undefined, at: Path, priority: number | undefined): LimitPlace {
+  #limitContext(route: string | undefined, at: Path, priority: number | undefined): LimitContext {
     const warn = (text: string) => void this.#odd.push(`${route === undefined ? '' : `route "${route}": `}${text}`)
-    return { places: this.#places, identity: this.#file.identity ?? {}, room: this.#room, route, at, priority, warn }
+    return {
+      diagnostics: this.#diagnostics,
+      identity: this.#file.identity ?? {},
+      room: this.#room,
+      route,
+      at,
+      priority,
+      warn,
+    }
   }
 
   #route(form: RouteObject, i: number, all: readonly CompiledLimit[], shared: SharedPlan): PlannedRoute {
@@ -115,7 +123,7 @@ class RoutesCompiler {
     const { host, path = '/*', methods, cost = 1, retries } = form
     const priority = readPriority(form.priority)
     const name = form.name ?? nameOf(form)
-    const own = compileLimits(form.limits ?? [], this.#limitPlace(name, [...at, 'limits'], priority))
+    const own = compileLimits(form.limits ?? [], this.#limitContext(name, [...at, 'limits'], priority))
     this.#rules.addLimits(
       name,
       own.flatMap(({ written }) => written),
@@ -147,17 +155,20 @@ class RoutesCompiler {
   #checkLimited({ limits, domain, unlimited }: RouteObject, at: Path): void {
     const isLimited = limits !== undefined || domain !== undefined || this.#file.limits !== undefined
     if (isLimited || unlimited === true || this.#file.unlimited === true) return
-    this.#places.problems.add('ROUTE_UNLIMITED', this.#places.locate(at), 'the route has no limit')
+    this.#diagnostics.problems.add('ROUTE_UNLIMITED', this.#diagnostics.locate(at), 'the route has no limit')
   }
 
   #upstreamOf({ upstream }: RouteObject, at: Path): string {
     const names = Object.keys(this.#file.upstreams)
     if (upstream === undefined) {
-      if (names.length > 1) this.#places.wrong(at, `upstream is missing; there are ${names.join(', ')}`)
+      if (names.length > 1) this.#diagnostics.wrong(at, `upstream is missing; there are ${names.join(', ')}`)
       return names[0] ?? ''
     }
     if (!names.includes(upstream)) {
-      this.#places.wrong([...at, 'upstream'], `upstream: got ${JSON.stringify(upstream)}${didYouMean(upstream, names)}`)
+      this.#diagnostics.wrong(
+        [...at, 'upstream'],
+        `upstream: got ${JSON.stringify(upstream)}${didYouMean(upstream, names)}`,
+      )
     }
     return upstream
   }
@@ -165,7 +176,7 @@ class RoutesCompiler {
   #times({ times }: RouteObject, at: Path): Partial<RouteTimes> | undefined {
     if (times === undefined) return undefined
     const read = (key: keyof NonNullable<RouteObject['times']>) =>
-      this.#places.duration(times[key], [...at, 'times', key])
+      this.#diagnostics.duration(times[key], [...at, 'times', key])
     const all = {
       connectMs: read('connect'),
       bodyIdleMs: read('body_idle'),
@@ -195,7 +206,7 @@ class RoutesCompiler {
 
   #domain({ domain, descriptors }: RouteObject, at: Path, caseSensitive: boolean): PlannedRoute['domain'] {
     if (domain === undefined) {
-      if (descriptors !== undefined) this.#places.wrong([...at, 'descriptors'], 'descriptors without domain')
+      if (descriptors !== undefined) this.#diagnostics.wrong([...at, 'descriptors'], 'descriptors without domain')
       return undefined
     }
     const sources = descriptors?.map((list, i) =>
@@ -213,13 +224,13 @@ class RoutesCompiler {
   #entry(entry: EntryForm, at: Path): readonly ValueSource[] {
     if (typeof entry === 'string') {
       const needed = missingFor(entry, this.#file.identity ?? {})
-      if (needed !== undefined) this.#places.wrong(at, `"${entry}" needs ${needed}`)
-      if (entry === 'everyone') this.#places.wrong(at, '"everyone" is for limits; leave the entry out')
+      if (needed !== undefined) this.#diagnostics.wrong(at, `"${entry}" needs ${needed}`)
+      if (entry === 'everyone') this.#diagnostics.wrong(at, '"everyone" is for limits; leave the entry out')
       return [wordSource(entry)]
     }
     const { key, value, ...part } = entry
     const source = value === undefined ? partSource(part, key) : fixedSource(key, value)
-    if (source === undefined) this.#places.wrong(at, 'an entry has one of value, header, parameter, json and form')
+    if (source === undefined) this.#diagnostics.wrong(at, 'an entry has one of value, header, parameter, json and form')
     return source === undefined ? [] : [source]
   }
 
@@ -241,8 +252,8 @@ class RoutesCompiler {
     const given = (scope: CeilingScope): Limit | undefined => {
       const value = ceiling === 'off' ? 'off' : ceiling[scope]
       if (value === 'off') return undefined
-      const rate = this.#places.rate(value, ['ceiling', scope]) ?? aboveLimits(DEFAULT_CEILING[scope], this.#file)
-      return this.#places.attempt(['ceiling', scope], () => ceilingLimit(rate))
+      const rate = this.#diagnostics.rate(value, ['ceiling', scope]) ?? aboveLimits(DEFAULT_CEILING[scope], this.#file)
+      return this.#diagnostics.attempt(['ceiling', scope], () => ceilingLimit(rate))
     }
     return { requests: given('requests'), per_ip: given('per_ip') }
   }
@@ -251,7 +262,7 @@ class RoutesCompiler {
     return {
       requests: queue?.requests ?? DEFAULT_ROOM.requests,
       perCaller: queue?.per_caller ?? DEFAULT_ROOM.perCaller,
-      longestMs: this.#places.duration(queue?.longest, ['queue', 'longest']) ?? DEFAULT_ROOM.longestMs,
+      longestMs: this.#diagnostics.duration(queue?.longest, ['queue', 'longest']) ?? DEFAULT_ROOM.longestMs,
     }
   }
 
@@ -261,12 +272,12 @@ class RoutesCompiler {
     const { name: text, from } = typeof given === 'string' ? { name: given } : given
     const name = text.toLowerCase()
     if (from === undefined || from === 'proxies') return { name, from }
-    const trust = this.#places.attempt(['priority_header', 'from'], () => new ProxyTrust({ trustedProxies: from }))
+    const trust = this.#diagnostics.attempt(['priority_header', 'from'], () => new ProxyTrust({ trustedProxies: from }))
     return { name, from: trust ?? new ProxyTrust({ trustedProxies: [] }) }
   }
 
   #finder(): CallerFinder<GatewayRequest> {
-    const made = this.#places.attempt(['identity'], () => new CallerFinder(this.#identity(), gatewayReader))
+    const made = this.#diagnostics.attempt(['identity'], () => new CallerFinder(this.#identity(), gatewayReader))
     return made ?? new CallerFinder({}, gatewayReader)
   }
 
@@ -287,7 +298,7 @@ class RoutesCompiler {
     const { jwks_url, public_key_file, secret_env, algorithms, issuer, audience } = jwt
     const secret = secret_env === undefined ? undefined : this.#resources.variable(secret_env)
     if (secret_env !== undefined && secret === undefined) {
-      this.#places.wrong(['identity', 'jwt', 'secret_env'], `the variable ${secret_env} is not set`)
+      this.#diagnostics.wrong(['identity', 'jwt', 'secret_env'], `the variable ${secret_env} is not set`)
     }
     return {
       ...(jwks_url !== undefined && { jwksUrl: jwks_url }),
@@ -303,7 +314,7 @@ class RoutesCompiler {
     const { trusted_proxies: trustedProxies, forwarded_header: forwardedHeader } = this.#file
     if (trustedProxies === undefined) return undefined
     const trust = { trustedProxies, ...(forwardedHeader && { forwardedHeader }) }
-    this.#places.attempt(['trusted_proxies'], () => new ProxyTrust(trust))
+    this.#diagnostics.attempt(['trusted_proxies'], () => new ProxyTrust(trust))
     return trust
   }
 
@@ -312,7 +323,10 @@ class RoutesCompiler {
     const { pass_headers: names } = this.#file
     names?.forEach((name, i) => {
       if (kindOf(name.toLowerCase()) === Kind.origin) return
-      this.#places.wrong(['pass_headers', i], `${JSON.stringify(name)} is not a field that is removed from clients`)
+      this.#diagnostics.wrong(
+        ['pass_headers', i],
+        `${JSON.stringify(name)} is not a field that is removed from clients`,
+      )
     })
     return names
   }
@@ -322,34 +336,34 @@ class RoutesCompiler {
     routes.forEach(({ name }, i) => {
       const before = seen.get(name)
       if (before !== undefined)
-        this.#places.wrong(['routes', i], `the name ${JSON.stringify(name)} is taken by routes[${before}]`)
+        this.#diagnostics.wrong(['routes', i], `the name ${JSON.stringify(name)} is taken by routes[${before}]`)
       seen.set(name, i)
     })
   }
 
   /** Has the routes found as the gateway will find them, to no upstream. */
   #checkTable({ routes, upstreams }: RoutingTable): void {
-    if (this.#places.problems.count > 0) return
+    if (this.#diagnostics.problems.count > 0) return
     const groups = new Map(
       Object.keys(upstreams).map((name) => [name, new UpstreamGroup({ addresses: [] }, [], () => () => {})]),
     )
     for (let i = 0; i < routes.length; i++) {
       // Each separately first, so that an error is reported for its route.
-      this.#places.attempt(['routes', i], () => new Table({ routes: [routes[i]], upstreams }, groups))
+      this.#diagnostics.attempt(['routes', i], () => new Table({ routes: [routes[i]], upstreams }, groups))
     }
-    if (this.#places.problems.count > 0) return
-    this.#places.attempt(['routes'], () => new Table({ routes, upstreams }, groups))
+    if (this.#diagnostics.problems.count > 0) return
+    this.#diagnostics.attempt(['routes'], () => new Table({ routes, upstreams }, groups))
   }
 
   #checkedRules(): readonly RuleObject[] {
     const value = this.#rules.file()
     // Errors already found are reported with the keys of the file.
-    if (value === undefined || this.#places.problems.count > 0) return []
+    if (value === undefined || this.#diagnostics.problems.count > 0) return []
     try {
-      compileRules([this.#rules.document(value, this.#places)])
+      compileRules([this.#rules.document(value, this.#diagnostics)])
     } catch (error) {
       if (!(error instanceof RulesError)) throw error
-      for (const { code, where, detail } of error.errors) this.#places.problems.add(code, where, detail)
+      for (const { code, where, detail } of error.errors) this.#diagnostics.problems.add(code, where, detail)
     }
     return [{ file: this.#name, value }]
   }

@@ -1,7 +1,7 @@
 import { ADAPTIVE } from 'sluice/internal/core/shedding/adaptive-concurrency'
 import { DEFAULT_CONNECTIONS, type Upstream } from '../../gateway/options.ts'
 import { readEndpoint } from '../../gateway/upstreams/endpoint.ts'
-import type { Path, Places } from './places.ts'
+import type { Diagnostics, Path } from './diagnostics.ts'
 import type { RoutesFile, UpstreamObject } from './schema.ts'
 
 /** What a routes file refers to. */
@@ -14,20 +14,20 @@ export interface Resources {
 export function compileUpstream(
   form: RoutesFile['upstreams'][string],
   at: Path,
-  places: Places,
+  diagnostics: Diagnostics,
   resources: Resources,
 ): Upstream {
   const isPlain = typeof form === 'string' || Array.isArray(form)
   const given: UpstreamObject = isPlain ? { addresses: [form].flat() } : form
   given.addresses.forEach((address, i) => {
     const path = typeof form === 'string' ? at : [...at, ...(isPlain ? [] : ['addresses']), i]
-    places.attempt(path, () => readEndpoint(address, '', undefined))
+    diagnostics.attempt(path, () => readEndpoint(address, '', undefined))
   })
   const { http2, max_connections, max_waiting, keep_alive, eject_after } = given
-  const adaptive = adaptiveOf(given, at, places)
-  const keepAliveMs = places.duration(keep_alive, [...at, 'keep_alive'])
-  const tls = tlsOf(given, at, places, resources)
-  const health = healthOf(given, at, places)
+  const adaptive = adaptiveOf(given, at, diagnostics)
+  const keepAliveMs = diagnostics.duration(keep_alive, [...at, 'keep_alive'])
+  const tls = tlsOf(given, at, diagnostics, resources)
+  const health = healthOf(given, at, diagnostics)
   return {
     addresses: given.addresses,
     ...(http2 !== undefined && { http2 }),
@@ -42,23 +42,28 @@ export function compileUpstream(
 }
 
 /** Returns the limit of concurrent requests: an adaptive one by default. */
-function adaptiveOf({ concurrency, max_connections }: UpstreamObject, at: Path, places: Places): Upstream['adaptive'] {
+function adaptiveOf(
+  { concurrency, max_connections }: UpstreamObject,
+  at: Path,
+  diagnostics: Diagnostics,
+): Upstream['adaptive'] {
   if (concurrency === 'off') return undefined
   if (typeof concurrency === 'number') return { min: concurrency, max: concurrency }
   const given = typeof concurrency === 'object' ? concurrency : {}
   const max = given.max ?? Math.max(max_connections ?? DEFAULT_CONNECTIONS, given.min ?? 1)
   const min = given.min ?? Math.min(ADAPTIVE.min, max)
-  if (min > max) places.wrong([...at, 'concurrency', 'min'], `min: got ${min}, and max is ${max}`)
+  if (min > max) diagnostics.wrong([...at, 'concurrency', 'min'], `min: got ${min}, and max is ${max}`)
   return { min, max, ...(concurrency === undefined && { startsOpen: true }) }
 }
 
-function tlsOf(given: UpstreamObject, at: Path, places: Places, resources: Resources): Upstream['tls'] {
+function tlsOf(given: UpstreamObject, at: Path, diagnostics: Diagnostics, resources: Resources): Upstream['tls'] {
   const { ca_file, cert_file, key_file, server_name } = given
   if (ca_file === undefined && cert_file === undefined && key_file === undefined && server_name === undefined)
     return undefined
-  if ((cert_file === undefined) !== (key_file === undefined)) places.wrong(at, 'cert_file and key_file need each other')
+  if ((cert_file === undefined) !== (key_file === undefined))
+    diagnostics.wrong(at, 'cert_file and key_file need each other')
   const read = (file: string | undefined, key: string): Buffer | undefined =>
-    file === undefined ? undefined : places.attempt([...at, key], () => resources.readFile(file))
+    file === undefined ? undefined : diagnostics.attempt([...at, key], () => resources.readFile(file))
   const [ca, cert, key] = [read(ca_file, 'ca_file'), read(cert_file, 'cert_file'), read(key_file, 'key_file')]
   return {
     ...(ca && { ca }),
@@ -68,10 +73,10 @@ function tlsOf(given: UpstreamObject, at: Path, places: Places, resources: Resou
   }
 }
 
-function healthOf({ health }: UpstreamObject, at: Path, places: Places): Upstream['health'] {
+function healthOf({ health }: UpstreamObject, at: Path, diagnostics: Diagnostics): Upstream['health'] {
   if (health === undefined) return undefined
-  const everyMs = places.duration(health.every, [...at, 'health', 'every'])
-  const timeoutMs = places.duration(health.timeout, [...at, 'health', 'timeout'])
+  const everyMs = diagnostics.duration(health.every, [...at, 'health', 'every'])
+  const timeoutMs = diagnostics.duration(health.timeout, [...at, 'health', 'timeout'])
   const { path, failures, successes } = health
   return {
     path,

@@ -1,7 +1,7 @@
 import type { RuleDocument } from 'sluice/internal/core/rules/rule-document'
 import type { DescriptorRule, RateLimitRule, RuleFile } from 'sluice/internal/core/rules/schema'
 import { GATEWAY_DOMAIN, type Owner } from '../planned-route.ts'
-import type { Path, Places } from './places.ts'
+import type { Diagnostics, Path } from './diagnostics.ts'
 
 /** A limit as a rule: whose it is, and where it stands in the file. */
 export interface WrittenLimit {
@@ -39,13 +39,13 @@ export class RuleWriter {
   }
 
   /** Returns the rules with the places of the routes file, for checks. */
-  document(file: RuleFile, places: Places): RuleDocument {
+  document(file: RuleFile, diagnostics: Diagnostics): RuleDocument {
     const origin = (path: Path): Path => {
       const text = JSON.stringify(path)
       const found = this.#origins.findLast((each) => text.startsWith(each.path))
       return found === undefined ? [] : [...found.at, ...path.slice(found.length)]
     }
-    const locate = (path: Path, of?: 'key' | 'value'): string => places.locate(origin(path), of)
+    const locate = (path: Path, of?: 'key' | 'value'): string => diagnostics.locate(origin(path), of)
     return { value: file, locate, line: locate }
   }
 

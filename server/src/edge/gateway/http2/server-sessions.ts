@@ -51,7 +51,7 @@ export class SessionGuest implements Member {
     this.socket.destroy()
   }
 
-  /** Stops reading in the middle of what has come: a session that is only closed would go on to the end of it. */
+  /** Stops reading in the middle of what has come: a session that is only closed would read to the end. */
   giveUp(excess: Excess): void {
     this.session?.destroy(new Error(`too many ${excess}`), ENHANCE_YOUR_CALM)
   }

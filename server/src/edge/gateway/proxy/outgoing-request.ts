@@ -11,7 +11,7 @@ interface OutgoingParts {
   /** Path and query, as the route says. */
   readonly target: string
   readonly host: ExchangeHost
-  /** A field that does not go on, by its name in lower case. */
+  /** A field that is not forwarded, by its name in lower case. */
   readonly hidden?: string | undefined
 }
 

@@ -136,8 +136,8 @@ local function read_time(given)
   if given == '' then read_clock() else now, grace = tonumber(given), 600000 end
 end
 
--- begin: a call about a number of counters. Making tables is a large part of what a small call costs, so it reuses
--- those of the previous call, as far as that was small as well. What they hold of other keys is not looked at. Returns
+-- begin: a call about a number of counters. Making tables is a large part of what a small call costs, so it reuses the
+-- tables of the previous call, as far as that was small as well. What they hold of other keys is not looked at. Returns
 -- whether all tables are new.
 local SMALL = 16
 local size = 0

@@ -7,7 +7,7 @@ import { type Rate, readRate } from './rate.ts'
 export type Path = readonly PropertyKey[]
 
 /** Collects what is wrong with a routes file, each with its line. */
-export class Places {
+export class Diagnostics {
   readonly #document: RuleDocument
   readonly problems: Problems
 
@@ -20,7 +20,7 @@ export class Places {
     return this.#document.locate(path, of)
   }
 
-  /** Reports something at a place. */
+  /** Reports an error at a position of the file. */
   wrong(path: Path, detail: string): void {
     this.problems.add('ROUTES_INVALID', this.locate(path), detail)
   }

@@ -12,7 +12,7 @@ const COUNT_BYTES = 4
 const RECORD_BYTES = 16
 
 /** The places in the Redis of the test run whose keys fit a pattern. */
-export async function heldPlaces(pattern: string): Promise<readonly HeldPlace[]> {
+export async function heldPermits(pattern: string): Promise<readonly HeldPlace[]> {
   const redis = await (await sharedRedis()).connect()
   try {
     const places: HeldPlace[] = []
