@@ -17,7 +17,7 @@ export const libraryLayers = {
   observers: ['core', 'engine'],
   middleware: ['core', 'engine', 'identity', 'stores', 'sources', 'http-door'],
   compat: ['core', 'engine', 'stores', 'http-door', 'middleware'],
-  entries: ['core', 'identity', 'stores', 'http-door'],
+  entries: ['core', 'identity', 'stores', 'library', 'http-door'],
   'index.ts': ['core', 'engine', 'stores', 'library'],
 }
 

@@ -102,11 +102,20 @@ function packed(format) {
       if (!/-code\.js$/.test(source) || importer.includes(join('dist', 'entries'))) return undefined
       return this.resolve(source.replace(/\.js$/, '.packed.js'), importer, options)
     },
-    transform(_, id) {
+    transform(code, id) {
+      if (documented.some((file) => id.endsWith(file))) return withoutDocs(code)
       if (format !== 'cjs' || !id.endsWith(join('core', 'load-unbundled.js'))) return undefined
       return loadByRequire
     },
   }
+}
+
+/** Tables whose rows have a line for editors and `--help`, which no app shows. */
+const documented = [join('core', 'limit-options.js'), join('core', 'rules', 'schema.js')]
+
+/** withoutDocs leaves out the property `doc` of rows, where it is a plain text on lines of its own or at the end of one. */
+function withoutDocs(code) {
+  return code.replace(/,?\s+doc: (?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")(?=,?\s*\})/g, '')
 }
 
 /** The module loader of CommonJS itself, and not that of a bundler, which would look for the name when it bundles. */

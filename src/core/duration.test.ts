@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatDuration, parseDuration } from './duration.ts'
-import { ERROR_RULES } from './errors.ts'
+import { ERROR_RULES } from './error-rules.ts'
 import { raisedBy } from './raised.suite.ts'
 
 describe('parseDuration', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ERROR_RULES, type ErrorCode, got, SluiceError } from './errors.ts'
+import { ERROR_RULES } from './error-rules.ts'
+import { type ErrorCode, got, SluiceError } from './errors.ts'
 
 describe('SluiceError', () => {
   it('states the code, where, what was found and what was expected', () => {

@@ -1,245 +1,5 @@
-/**
- * The registry of error codes: for each code that Sluice can raise, what was expected or what to do, in full sentences.
- * A test compares it with docs/errors.md.
- */
-export const ERROR_RULES = {
-  LIMIT_INVALID: 'A limit must be a whole number from 0 to 4294967295.',
-  WINDOW_REQUIRED:
-    'Every algorithm except concurrency needs a window, such as "1m"; fixed_window also accepts a calendar.',
-  WINDOW_INVALID: 'A window must be a duration in whole milliseconds, from 1 ms to 10 years.',
-  DURATION_INVALID:
-    'A duration must be a whole number of milliseconds or a string such as "90s", "1h30m" or "500ms" (units: ms, s, m, h, d, w).',
-  DURATION_UNIT_MISSING:
-    'In code, a duration must be a string with a unit, such as "90s" or "500ms": the number 60 would mean 60 milliseconds.',
-  ANCHOR_UNKNOWN: 'An anchor must be epoch or first_hit.',
-  ALGORITHM_UNKNOWN:
-    'The algorithm must be one of sliding_window, token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, concurrency.',
-  OPTION_NOT_APPLICABLE: 'Remove the option, or choose an algorithm that uses it.',
-  OPTION_UNKNOWN: 'Only documented options are accepted, so that a typo is never silently ignored.',
-  BURST_INVALID: 'A burst must be a whole number from 1 to 4294967295, with a limit of at least 1.',
-  RATE_TOO_HIGH: 'gcra and leaky_bucket support up to 512 hits per millisecond. Use token_bucket above that.',
-  BUCKET_TOO_LARGE:
-    'Burst × window, in lowest terms, must be at most 2^50 to keep the arithmetic exact. Lower the burst or shorten the window.',
-  SUB_WINDOWS_INVALID:
-    'sub_windows must be a whole number from 2 to 1000, and each sub-window must last at least 1 ms.',
-  LOG_LIMIT_TOO_HIGH: 'sliding_log and concurrency keep a record for each hit, so their limit must be at most 10000.',
-  CALENDAR_INVALID:
-    'A calendar needs a unit (day, week, month or year) and an IANA time zone, such as "Europe/Berlin".',
-  COST_INVALID: 'A cost must be a whole number from -4294967295 to 4294967295.',
-  KEY_INVALID: 'A key must be a non-empty string of at most 65536 characters.',
-  ACQUIRE_NOT_APPLICABLE: 'Only a concurrency limit has permits to acquire. Use check for other algorithms.',
-  PROXY_TRUST_INVALID:
-    'Trusted proxies must be a number of hops from 0 to 32, or a list of addresses, blocks and the names loopback, linklocal and uniquelocal. The field must be x-forwarded-for or forwarded.',
-  JWT_OPTIONS_INVALID: 'Give exactly one of secret, publicKey, jwks and jwksUrl (https) to verify tokens with.',
-  SUBNET_INVALID: 'A prefix length must be from 1 to 128 bits for IPv6 and from 1 to 32 for IPv4.',
-  GATE_OPTIONS_INVALID: 'See docs/middleware.md for the options and their values.',
-  REDIS_CLIENT_INVALID:
-    'redis must be an address, or a client from the redis package (version 5 or newer) or from ioredis for a single server.',
-  ENTRY_NOT_BUNDLED: 'Import the entry that is named and pass what it returns (docs/middleware.md).',
-  YAML_PACKAGE_MISSING:
-    'The yaml package could not be loaded. It is installed with sluice but not included in bundles: install it where the bundle runs (npm install yaml).',
-  RESET_ALL_NOT_APPLICABLE: 'Only a memory store can reset all keys. Redis is shared, so reset keys one at a time.',
-  STORE_UNAVAILABLE:
-    'The store is configured to throw when Redis does not answer by the deadline. Retry, or choose another failure policy.',
-  HIT_STORE_INVALID:
-    'A store must have the functions increment, decrement and resetKey; init and resetAll are optional functions.',
-  THROTTLER_MISSING:
-    'Install @nestjs/throttler (npm install @nestjs/throttler), or use SluiceGuard, which does not need it.',
-  RULE_INVALID: 'See docs/rules.md for the rule language.',
-  RULE_UNKNOWN_KEY: 'Only keys of the rule language are accepted (docs/rules.md), so that a typo is never ignored.',
-  RULE_COMBINATION: 'See docs/rules.md for keys that require or exclude each other.',
-  RULE_CIDR_INVALID:
-    'An address block must be an IPv4 or IPv6 address, a slash and a prefix length, such as 10.0.0.0/8.',
-  RULE_SYNTAX: 'A rule file must be valid YAML.',
-  RULE_FILE_UNREADABLE: 'Rules must be a readable file, or a directory of .yaml and .yml files.',
-  RULE_FILE_FOREIGN: 'A rule file must be YAML with a domain and descriptors (docs/rules.md).',
-  RULE_FILE_TOO_LARGE: 'A rule file must be at most 8 MiB. Split it by domain.',
-  RULE_FILE_TOO_DEEP: 'A rule file must nest at most 64 levels deep.',
-  RULE_TOO_MANY_ALIASES:
-    'A rule file must have at most 10000 anchors and aliases, at most 1000 aliases per anchor, and expand to at most 1000000 values.',
-  RELOAD_FAILED:
-    'The previous rules stay in force. Changed rules are loaded in a separate thread, with at most 1 GiB of memory and one minute.',
-  RULE_DUPLICATE_DOMAIN: 'A domain must be defined only once. Rename one, or merge them.',
-  RULE_DUPLICATE_KEY: 'A key, or a key with its value, must be unique within a level.',
-  REQUEST_INVALID:
-    'A check must be {"domain": text, "descriptors": [{"entries": [{"key": text, "value": text}]}], "cost": whole number, "priority": critical, write, read or test}.',
-  LIMITS_TOO_MANY:
-    'A message of sluice.v1.Limiter may bring at most 256 limits, over all its requests. Send several messages, or define shared limits in the rules.',
-  BODIES_TOO_MANY: 'Incomplete request bodies may use at most 32 MiB in total. Retry later.',
-  HOT_KEYS_QUERY_INVALID:
-    'Accepted parameters, each at most once: by=refused or active, minutes=1, 5, 60 or 1440, limit=1 to 200, scope=node or fleet, domain and rule.',
-  BODY_TOO_LARGE: 'A request body must be at most 65536 bytes.',
-  CONTENT_TYPE_INVALID: 'Send the body as JSON, with "Content-Type: application/json" (optional for /json).',
-  CROSS_SITE_REQUEST: 'Only programs and pages of the same origin may send this request.',
-  HOST_UNKNOWN:
-    'The admin port accepts IP addresses, localhost, --admin-host and the names in --admin-names. Add the name to --admin-names.',
-  RLS_REQUEST_INVALID:
-    'A request to /json must be an envoy.service.ratelimit.v3.RateLimitRequest in the JSON form of protobuf.',
-  TOKEN_REQUIRED:
-    'Send the token set in SLUICE_TOKEN as "Authorization: Bearer TOKEN", or a client certificate over gRPC.',
-  CALLER_NOT_TRUSTED:
-    'Only trusted callers may refund (a cost below 0), bring limits or use the priority critical. Set SLUICE_TOKEN and send it, or start with --trust-callers.',
-  LEASE_INVALID: 'Send the lease exactly as acquire returned it, to a node with the same SLUICE_SECRET.',
-  RELEASE_INVALID: 'A release must be {"lease": text}.',
-  RENEW_INVALID: 'A renewal must be {"leases": [text]}, with 1 to 100 leases.',
-  LEASE_EXPIRED: 'A lease must be renewed before it expires and cannot be renewed after its release. Acquire again.',
-  LEASE_NOT_RENEWED: 'The node could not reach the store of this lease. Try again before the lease expires.',
-  TOKEN_INVALID:
-    'A token must have 16 to 1024 characters: letters, digits and - . _ ~ + / =. Separate several tokens with commas.',
-  FLAG_UNKNOWN: 'Run the command with --help to list its flags.',
-  VARIABLE_UNKNOWN:
-    'Variables that begin with SLUICE_ must be settings, as listed by sluice serve --help. Correct or unset it.',
-  VARIABLE_UNSUPPORTED:
-    'Unset this variable of envoyproxy/ratelimit: it would change the limits there but has no effect here (docs/migrate-from-envoy-ratelimit.md).',
-  RULES_MISSING:
-    'Set --rules, --rules-xds, SLUICE_RULES or, as in envoyproxy/ratelimit, RUNTIME_ROOT; or start with --examples for the example rules.',
-  RULES_URL_INVALID:
-    'A rules address must begin with http:// or https://. Tokens and passwords are sent only over https, or to this machine.',
-  RULES_XDS_INVALID:
-    'A control plane must be HOST:PORT, node metadata key=value, and headers name:value, separated by commas.',
-  XDS_RESOURCE_INVALID:
-    'A control plane must send messages of the type ratelimit.config.ratelimit.v3.RateLimitConfig, at most 64 levels deep, with at most 500000 descriptors and values.',
-  RULES_AWAY:
-    'The rules must be available in full before the service starts. Use --start-without-rules to start without them.',
-  PORT_INVALID: 'A port must be a whole number from 0 to 65535; 0 picks a free one.',
-  NODES_OR_RATE_INVALID: 'The value must be a whole number; --nodes must be at least 1.',
-  FLAG_VALUE_MISSING: 'Give the value as --flag VALUE or --flag=VALUE.',
-  CHOICE_INVALID: 'Use one of the values listed.',
-  COUNT_INVALID: 'A count must be a whole number from 0 to 999999999; 0 selects the default.',
-  SHARE_INVALID: 'A share must be a number from 0 to 1, such as 0.01.',
-  DURATION_TOO_LONG: 'A time that the service waits for must be at most 20 days.',
-  HEADER_NAME_INVALID: 'A header name must have 1 to 100 letters, digits and characters such as -.',
-  CONFIG_INVALID: 'A config file must be YAML with one setting per line, such as "http_port: 8080".',
-  CONFIG_KEY_UNKNOWN: 'Settings in a config file have the names of the flags in --help, with _ instead of -.',
-  FILE_UNREADABLE: 'The file must exist, and the user of this process must be able to read it.',
-  TAGS_INVALID: 'Tags must be key:value, separated by commas, without spaces or special characters in keys and values.',
-  TLS_INCOMPLETE:
-    'Give the certificate and the key together; a required client name also needs the certificate authority.',
-  TLS_FILE_INVALID: 'Certificates and private keys must be PEM files, and the key must match its certificate.',
-  WORKERS_INVALID: 'Workers must be a whole number from 1 to 512, or auto.',
-  WORKERS_NEED_REDIS: 'Several workers share counters through Redis. Set --redis, or use --workers 1.',
-  TRACES_EXPORTER_UNKNOWN: 'Traces are sent over OTLP. Set OTEL_TRACES_EXPORTER to otlp or none.',
-  TRACES_PROTOCOL_UNKNOWN: 'The protocol must be http/protobuf or http/json; collectors accept both on port 4318.',
-  TRACES_ENDPOINT_INVALID: 'The address for traces must begin with http:// or https://.',
-  TRACES_PACKAGES_MISSING:
-    'Traces need OpenTelemetry packages, which are not installed with sluice-server. Install them, or set OTEL_TRACES_EXPORTER=none.',
-  WORKERS_CRASH: 'The service stops when none of its workers can start. See the log lines above.',
-  NODE_NAME_INVALID: 'A node name must have 1 to 100 letters, digits and . _ : -, and begin with a letter or digit.',
-  HOST_NAME_INVALID:
-    'A host name must have letters, digits, - and ., without a port. Separate several names with commas.',
-  ADMIN_URL_INVALID: 'An admin address must be http://HOST:PORT or https://HOST:PORT, without a password or a query.',
-  ADMIN_UNREACHABLE:
-    'Check that the service is running, that --admin is the address of its admin port, and that --token has the required role.',
-  NOT_HEALTHY: 'The node did not report that it is ready (/readyz of its admin port) or alive (/livez).',
-  SIZE_INVALID:
-    'Give --rate and --keys as whole numbers such as 10000, 500k or 10M, --limits from 1 to 100, and --leased as a share such as 90%.',
-  SUBCOMMAND_INVALID: 'Use sluice token create, first, list or revoke ID; or sluice audit verify, list or export.',
-  AUDIT_BROKEN: 'Entries of the audit log were changed or removed after they were written.',
-  COMMAND_UNKNOWN: 'Run sluice --help to list the commands.',
-  PORT_UNAVAILABLE: 'Stop the other process or choose another port; 0 picks a free one.',
-  SWITCH_INVALID: 'A switch must be true or false.',
-  ARGUMENT_MISSING: 'Run the command with --help to see its usage.',
-  DOMAIN_UNKNOWN: 'Choose a domain that the rules define.',
-  WEBHOOK_SECRET_INVALID: 'A webhook secret must be whsec_ followed by 24 to 64 bytes in base64.',
-  WEBHOOK_URL_INVALID: 'A webhook address must be an https URL of a public address, without a user or a password.',
-  WEBHOOKS_TOO_MANY: 'At most 50 webhooks can exist. Remove one first.',
-  KAFKA_PACKAGE_MISSING: 'Install @platformatic/kafka next to sluice-server to send the audit log to Kafka.',
-  AUDIT_KAFKA_INVALID: 'Brokers must be host:port, separated by commas.',
-  ENTRY_INVALID: 'An entry must be key=value.',
-  PGLITE_PACKAGE_MISSING:
-    'The embedded database of --data is the package @electric-sql/pglite. Install it, or use a PostgreSQL (--database).',
-  REDIS_URL_INVALID:
-    'The address must be redis://host:port, rediss:// for TLS, unix:///path, redis+sentinel://hosts/master or redis+cluster://hosts.',
-  KEY_PREFIX_INVALID: 'A key prefix must have at most 100 characters, without {, } and control characters.',
-  COMPACT_KEYS_NEED_SECRET: 'Compact keys are keyed hashes. Set SLUICE_SECRET to the same value on every node.',
-  REDIS_TIMEOUT_INVALID: 'The Redis timeout must be from 1ms to 60s.',
-  RESET_TARGET_INVALID: 'Give key=value with --rules, --key with a Sluice key in Redis, or --all with --domain.',
-  REDIS_UNREACHABLE:
-    'Redis did not answer within 5 seconds or refused the command. Check its address, password and permissions; repeating a reset is safe.',
-  NODES_NOT_TOLD:
-    'The counters were reset, but nodes may continue to refuse until their remembered refusals expire. Allow the Redis user to publish (docs/redis.md) and reset again.',
-  ADMIN_REQUEST_INVALID: 'See /admin/v1/openapi.json for the expected form.',
-  ADMIN_BODY_TOO_LARGE: 'A body for the admin API must be at most 65536 bytes, or 1048576 bytes with rules.',
-  ADMIN_PATH_UNKNOWN: 'See /admin/v1/openapi.json for the paths of the admin API.',
-  ADMIN_METHOD_INVALID: 'Use one of the methods in the Allow header.',
-  ADMIN_TOKEN_REQUIRED:
-    'Send a token of the admin API as "Authorization: Bearer TOKEN". Only while no token exists may programs on this machine read without one.',
-  ADMIN_TOKEN_INVALID: 'A token of the admin API must be TOKEN or ROLE:TOKEN, with the role viewer, operator or admin.',
-  FIRST_TOKEN_MISSING:
-    'The service writes the first token to first-token in --data, or to --first-token-file, at its first start. It is gone once deleted: sluice token create makes another.',
-  ADMIN_BIND_UNSAFE:
-    'Without a token, the admin port listens only on loopback. Set SLUICE_ADMIN_TOKEN, or omit --admin-host.',
-  ADMIN_RATE_LIMITED:
-    'The admin API limits the requests of each address and token, and failed logins more strictly. Retry after the time in Retry-After.',
-  ADMIN_FAILED: 'The service could not answer. Its log has the cause.',
-  ROLE_INSUFFICIENT: 'Viewers read, operators manage customers, and admins change rules, tiers and tokens.',
-  QUOTAS_UNAVAILABLE:
-    'Customers, usage and audit need a database that is set and available. Set DATABASE_URL or --data.',
-  RECORD_UNKNOWN: 'The record does not exist or was removed.',
-  RECORD_EXISTS: 'Change the existing record, or choose another id.',
-  OVERRIDE_SCOPE_NEEDED:
-    'Name the rule that is meant with "domain" and "rule", or send "all": true to change all of them.',
-  OVERRIDE_SCOPE_UNKNOWN: 'Name a domain and a rule of the rules in force; GET /admin/v1/rules lists them.',
-  OVERRIDE_LOWERS:
-    'Name the limit that is meant with "domain" and "rule", choose another unit, or send "allow_lower": true.',
-  VERSION_STALE: 'The record was changed since you read it. Read it again and repeat the change.',
-  VERSION_REQUIRED:
-    'Send the ETag of the record you read as "If-Match: ETAG", or "If-Match: *" to overwrite any version.',
-  CURSOR_INVALID: 'Use the next_cursor of the previous page unchanged, with the same list and filter.',
-  IDEMPOTENCY_KEY_INVALID: 'An Idempotency-Key must have 1 to 255 printable characters, with or without quotes.',
-  IDEMPOTENCY_KEY_REUSED: 'Use an Idempotency-Key for one request only within 24 hours.',
-  IDEMPOTENCY_IN_PROGRESS: 'Wait for the first request to finish before you repeat it.',
-  IDEMPOTENCY_KEYS_TOO_MANY:
-    'At most 1000 idempotency keys per token and 10000 in total are kept for 24 hours, for 32 MiB of answers.',
-  STREAMS_TOO_MANY: 'At most 64 readers, and 8 per token, can stream live figures.',
-  API_KEY_REQUIRED: 'Send an active API key of a customer as "Authorization: Bearer KEY" or "X-API-Key: KEY".',
-  DATABASE_URL_INVALID: 'A database address must be postgres://user:password@host:port/name.',
-  DATABASE_UNAVAILABLE: 'Decisions continue with the last known records. Retry changes in a few seconds.',
-  DATABASE_EMPTY:
-    'A node creates the schema at its first start. Check the address; where nodes have run, the schema was removed.',
-  DATABASE_FAILED: 'The database refused the statement. Check its permissions, disk space and schema.',
-  DATABASE_LOCKED:
-    'A data directory can be used by one process at a time. Use --admin to ask the service that has it open.',
-  DATABASE_VERSION_UNSUPPORTED:
-    'A data directory must be of the same major version of PostgreSQL as the PGlite that opens it.',
-  SCHEMA_NEWER: 'The database was upgraded by a newer version of Sluice. Upgrade this program.',
-  SECRET_CHANGED:
-    'API keys in the database are hashed under another SLUICE_SECRET. Set the previous secret on every node.',
-  REFERENCE_BROKEN: 'The customer or key of a record must exist. Create it first.',
-  RECORD_INVALID: 'A record must have the fields of its table, with their types.',
-  FILTER_UNKNOWN: 'A list can be filtered only by the fields of its table.',
-  DOCUMENT_VERSION_UNKNOWN: 'Choose a version of the rule document that exists.',
-  MAX_KEYS_INVALID: 'maxKeys must be a whole number from 1 to 67108864.',
-  GATEWAY_OPTIONS_INVALID: 'See docs/gateway.md for listeners, routes and upstreams.',
-  GATEWAY_REQUEST_INVALID:
-    'A request must be valid HTTP (RFC 9110 and 9112, or 9113) that can be read in only one way.',
-  GATEWAY_PATH_AMBIGUOUS: 'A path must mean the same to every upstream.',
-  GATEWAY_VERSION_UNSUPPORTED: 'The gateway supports HTTP/1.0, HTTP/1.1 and HTTP/2.',
-  GATEWAY_CODING_UNSUPPORTED: 'The only supported transfer coding of a request is chunked.',
-  GATEWAY_EXPECTATION_UNKNOWN: 'The only supported expectation is 100-continue.',
-  GATEWAY_HEADERS_TOO_LARGE:
-    'The header section must have at most maxHeaderBytes (65536) bytes and maxHeaders (2000) fields.',
-  GATEWAY_BODY_TOO_LARGE: 'The body must be at most the maxBodyBytes of its route (10 MiB by default).',
-  GATEWAY_REQUEST_TIMEOUT: 'The request must arrive within the timeouts of its route.',
-  GATEWAY_ROUTE_MISSING: 'No route matches the host and path of the request.',
-  GATEWAY_METHOD_NOT_ALLOWED: 'Use one of the methods in the Allow header.',
-  GATEWAY_UPGRADE_UNSUPPORTED: 'Only WebSocket upgrades are supported, and only on upstreams that speak HTTP/1.1.',
-  GATEWAY_OVERLOADED:
-    'The gateway limits the requests in flight, and each upstream limits its connections and waiting requests. Retry later.',
-  GATEWAY_UPSTREAM_FAILED: 'The upstream did not accept a connection, or closed it before it answered.',
-  GATEWAY_UPSTREAM_INVALID: 'The answer of the upstream is not valid HTTP (RFC 9112 or 9113).',
-  GATEWAY_UPSTREAM_TIMEOUT: 'The upstream did not connect or answer within the timeouts of its route.',
-  GATEWAY_FAILED: 'The gateway could not decide about the request. Its log has the cause.',
-  ROUTES_INVALID: 'See docs/gateway.md for the keys and values of a routes file.',
-  ROUTES_UNKNOWN_KEY:
-    'Only documented keys of a routes file are accepted (docs/gateway.md), so that a typo never switches a limit off.',
-  ROUTE_UNLIMITED:
-    'Every route needs a limit: from the route, a domain or the whole file. To run without one, set "unlimited: true" on the route, or --no-limit on the command line.',
-  UPSTREAM_REQUIRED: 'Give exactly one of --to URL and --routes FILE.',
-  RATE_INVALID: 'A rate must be a number and a time, such as 100/1m, 5/10s or 1000/1h.',
-  RESERVATION_INVALID:
-    'A reservation must be one that a check with "reserve" returned; settle it once, within an hour.',
-} as const
+import type { ERROR_RULES } from './error-rules.ts'
+import { KNOWN_RULES } from './error-rules-code.ts'
 
 /** The code of an error. docs/errors.md describes each. */
 export type ErrorCode = keyof typeof ERROR_RULES
@@ -258,11 +18,26 @@ export class SluiceError extends Error {
 
   constructor(code: ErrorCode, where: string, detail: string, advice?: string) {
     const what = /[.?!]$/.test(detail) ? detail : `${detail}.`
-    super(`${code}: ${advice === undefined ? `${where}: ${what} ${ERROR_RULES[code]}` : `${what} ${advice}`}`)
+    super(`${code}: ${advice === undefined ? `${where}: ${what} ${ruleOf(code)}` : `${what} ${advice}`}`)
     this.code = code
     this.where = where
     this.detail = detail
   }
+}
+
+/** The sentences of the parts of the library that an app uses. */
+const added: Partial<Record<ErrorCode, string>> = {}
+
+/**
+ * Brings the sentences of a part of the library along. It is called when the part is used, not when it is loaded, so that
+ * bundlers can leave out what an app does not use.
+ */
+export function addErrorRules(rules: Partial<Record<ErrorCode, string>>): void {
+  Object.assign(added, rules)
+}
+
+function ruleOf(code: ErrorCode): string {
+  return (KNOWN_RULES as typeof added)[code] ?? added[code] ?? 'See docs/errors.md.'
 }
 
 /** Removes the user and password from every address in a text. */

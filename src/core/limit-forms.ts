@@ -1,5 +1,5 @@
 import type { LimitOptions } from './limit.ts'
-import { COUNTING, LIMIT_OPTIONS, type LimitOption, type OptionName } from './limit-options.ts'
+import { COUNTING, LIMIT_OPTIONS, type LimitOption, type OptionName, SHARED } from './limit-options.ts'
 import { ANY, BOOLEAN, DURATION, type Form, oneOf, TEXT, whole } from './option-forms.ts'
 
 /** LimitOptions as apps give them: durations say their unit. */
@@ -14,6 +14,9 @@ type FormsByOption<T> = Readonly<Record<OptionName<T> & string, Form>>
 
 /** Returns the forms of LimitOptions. */
 export const COUNTING_FORMS = /* @__PURE__ */ formsOf(COUNTING)
+
+/** The forms of what a limit outside of middleware has besides. */
+export const SHARED_FORMS = /* @__PURE__ */ formsOf(SHARED)
 
 /** The forms of all limit options in code, from the table of options. */
 export const LIMIT_FORMS = /* @__PURE__ */ formsOf(LIMIT_OPTIONS)

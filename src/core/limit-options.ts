@@ -180,11 +180,8 @@ export const COUNTING = {
   },
 } as const satisfies Readonly<Record<string, LimitOption>>
 
-/**
- * The table of all limit options, by the names in rule files. The check of rule files, their JSON Schema, compileLimit
- * and the middleware read it, and a test compares it with docs/rules.md.
- */
-export const LIMIT_OPTIONS = {
+/** The part of the table that a limit outside of middleware has besides. */
+export const SHARED = {
   name: {
     option: 'name',
     schema: NAME,
@@ -192,6 +189,32 @@ export const LIMIT_OPTIONS = {
     single: true,
     doc: 'What callers see in RateLimit-Policy, and what `replaces` refers to',
   },
+  on_store_failure: {
+    option: 'onStoreFailure',
+    schema: { kind: 'choice', of: FAILURE_POLICIES },
+    default: 'local',
+    doc: 'What happens while the store does not answer',
+  },
+  local_share: {
+    option: 'localShare',
+    schema: { kind: 'number', above: 0, max: 1 },
+    needs: ['on_store_failure', 'local'],
+    default: 1,
+    doc: 'The share of the budget that one node may admit alone',
+  },
+  timeout_ms: {
+    option: 'timeoutMs',
+    schema: { kind: 'integer', min: 1, max: 60_000 },
+    doc: "The longest that a store may take. Default: the timeout of the store, which adapts (the service's --redis-timeout)",
+  },
+} as const satisfies Readonly<Record<string, LimitOption>>
+
+/**
+ * The table of all limit options, by the names in rule files. The check of rule files, their JSON Schema, compileLimit
+ * and the middleware read it, and a test compares it with docs/rules.md.
+ */
+export const LIMIT_OPTIONS = {
+  name: SHARED.name,
   replaces: {
     schema: { kind: 'list', of: { kind: 'object', fields: { name: { schema: NAME, required: true } } } },
     nullable: true,
@@ -229,30 +252,15 @@ export const LIMIT_OPTIONS = {
     default: '100ms',
     doc: 'How often counts are exchanged',
   },
-  on_store_failure: {
-    option: 'onStoreFailure',
-    schema: { kind: 'choice', of: FAILURE_POLICIES },
-    default: 'local',
-    doc: 'What happens while the store does not answer',
-  },
+  on_store_failure: SHARED.on_store_failure,
   open_for: {
     option: 'openFor',
     schema: DURATION,
     needs: ['on_store_failure', 'open'],
     doc: 'How long an outage is admitted; then the rule counts in the process, as local does. Default: without end',
   },
-  local_share: {
-    option: 'localShare',
-    schema: { kind: 'number', above: 0, max: 1 },
-    needs: ['on_store_failure', 'local'],
-    default: 1,
-    doc: 'The share of the budget that one node may admit alone',
-  },
-  timeout_ms: {
-    option: 'timeoutMs',
-    schema: { kind: 'integer', min: 1, max: 60_000 },
-    doc: "The longest that a store may take. Default: the timeout of the store, which adapts (the service's --redis-timeout)",
-  },
+  local_share: SHARED.local_share,
+  timeout_ms: SHARED.timeout_ms,
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },
     doc: '0 is critical and never shed under load, 1 writes, 2 reads, 3 tests, shed first. Default: by the method',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { ERROR_RULES, type ErrorCode } from './errors.ts'
+import { ERROR_RULES } from './error-rules.ts'
+import type { ErrorCode } from './errors.ts'
 import { compileLimit, type LimitOptions, scaleLimit } from './limit.ts'
 import { raisedBy } from './raised.suite.ts'
 

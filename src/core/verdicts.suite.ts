@@ -1,7 +1,7 @@
 import type { RuleVerdict } from './combine.ts'
 import type { Verdict } from './decision.ts'
 import { compileLimit, type LimitOptions } from './limit.ts'
-import { DEFAULTS } from './rules/compile-rule.ts'
+import { DEFAULTS } from './rules/rule-defaults.ts'
 import type { Rule } from './rules/rule-set.ts'
 
 /** Makes a rule of any name, beyond what the rule language would accept. */

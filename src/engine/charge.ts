@@ -1,4 +1,5 @@
 import type { Verdict } from '../core/decision.ts'
+import { holdsPermits } from '../core/limit.ts'
 import type { Entry } from '../core/request.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import type { Charge } from './ports.ts'
@@ -49,4 +50,10 @@ export function chargeOf(
   const { domain, entries, descriptor } = about
   const { limit, shadow, quota } = rule
   return { key, limit, cost, enforce: !shadow, quota, policy: rule, rule, domain, entries, descriptor }
+}
+
+/** Whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
+export function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
+  if (charge.cost < 0 || charge.rule.unlimited || holdsPermits(charge.limit)) return false
+  return allowed && fallback === undefined && unasked !== true && grant === undefined
 }

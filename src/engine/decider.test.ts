@@ -7,6 +7,7 @@ import { MemoryStore } from '../stores/memory/memory-store.ts'
 import type { PlannedCharge } from './charge.ts'
 import { Decider } from './decider.ts'
 import { Limiter } from './limiter.ts'
+import { LoneDecider } from './lone-decider.ts'
 import type { Observer } from './observer.ts'
 import type { Charge, Store } from './ports.ts'
 
@@ -265,11 +266,11 @@ describe('a Decider', () => {
     expect(asked).toHaveLength(1)
   })
 
-  it('decides about one key as it decides about a list of one', () => {
+  it('alone decides about one key as a Decider does about a list of one', () => {
     const { memory, plan, listener } = bench()
-    const decider = new Decider(memory, listener)
     const [{ rule, key }] = plan('user=a')
-    const verdicts = [1, 1, 1].map((cost) => decider.decideOne(rule, key, cost))
+    const decider = new LoneDecider(rule, memory, listener)
+    const verdicts = [1, 1, 1].map((cost) => decider.decide(key, cost))
     expect(verdicts.map(({ kind }) => kind)).toEqual(['allowed', 'allowed', 'refused'])
     expect(listener.received.map(({ decision }) => decision.tightest?.verdict)).toEqual(verdicts)
   })

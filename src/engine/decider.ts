@@ -2,9 +2,8 @@ import { combine, combineOne, type Decision, isTighter, type RuleVerdict, UNLIMI
 import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
 import { handsOutTurns, holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { RequestContext } from '../core/request.ts'
-import type { Rule } from '../core/rules/rule-set.ts'
 import type { Priority } from '../core/shedding/priority.ts'
-import { chargeOf, type PlannedCharge } from './charge.ts'
+import { isSettleable, type PlannedCharge } from './charge.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import {
@@ -101,23 +100,6 @@ export class Decider<S extends Store> {
     }
     const asked: Asked = { charges, startedAt, context, ask: (counted) => this.#store.acquire(counted) }
     return then(asked.ask(countedOf(charges)), (acquired) => this.#hold(asked, acquired)) as Answer<S, Held>
-  }
-
-  /**
-   * Like decide, for one charge of a rule that enforces, on a synchronous store: returns only the verdict, and
-   * allocates nothing without an observer.
-   */
-  decideOne(rule: Rule, key: string, cost: number): Verdict {
-    if (this.#observer !== undefined) return this.#decideObserved(rule, key, cost)
-    return (this.#sync as SyncStore).decideOne(key, rule.limit, cost)
-  }
-
-  #decideObserved(rule: Rule, key: string, cost: number): Verdict {
-    const startedAt = this.#now()
-    const verdict = (this.#sync as SyncStore).decideOne(key, rule.limit, cost)
-    const charges = [chargeOf(rule, key, cost, { domain: '', entries: [], descriptor: 0 })]
-    this.#report(charges, fold(charges, [verdict]), startedAt, undefined)
-    return verdict
   }
 
   /** Gives back what a decision charged: nothing that was refused, or decided without the store. */
@@ -401,12 +383,6 @@ export function isUncharged(charges: readonly PlannedCharge[], { verdicts }: Dec
 /** Whether a decision took something from a counter that can be given back. */
 function isCharged(charge: PlannedCharge, verdict: Verdict): boolean {
   return charge.cost > 0 && isSettleable(charge, verdict)
-}
-
-/** Whether a decision was made by a counter of hits. It may have charged nothing, an estimate of 0. */
-export function isSettleable(charge: PlannedCharge, { allowed, fallback, unasked, grant }: Verdict): boolean {
-  if (charge.cost < 0 || charge.rule.unlimited || isConcurrency(charge)) return false
-  return allowed && fallback === undefined && unasked !== true && grant === undefined
 }
 
 /** Leaves out the rules without a limit: the store is not asked about them. */

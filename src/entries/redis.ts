@@ -1,4 +1,5 @@
-import { redisCode } from '../stores/open/redis-code.ts'
+import { SharedRateLimiter } from '../library/shared-rate-limit.ts'
+import { redisCodeOf } from '../stores/open/redis-code.ts'
 import type { RedisPlace } from '../stores/open/store-options.ts'
 import type { RedisClient } from '../stores/redis/connection/client-connection.ts'
 
@@ -6,7 +7,7 @@ export { SluiceError } from '../core/errors.ts'
 export type { RedisClient, RedisPlace }
 
 /** @internal For limits that name a Redis where nothing is bundled. */
-export const code: object = redisCode()
+export const code: object = { ...redisCodeOf(undefined), SharedRateLimiter }
 
 /**
  * Names a Redis together with the code for it, which bundlers follow. Where nothing is bundled, the address or the client

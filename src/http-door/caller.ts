@@ -1,8 +1,9 @@
 import { checkOptions } from '../core/check-options.ts'
-import { got, SluiceError } from '../core/errors.ts'
+import { addErrorRules, got, SluiceError } from '../core/errors.ts'
 import { readApiKeys, readBearer } from '../core/identity/api-key.ts'
 import { ipKey } from '../core/identity/ip-key.ts'
 import { ProxyTrust } from '../core/identity/proxy-trust.ts'
+import { DOOR_RULES } from '../core/library-error-rules.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { Claims, TokenVerifier } from '../identity/claims.ts'
@@ -34,6 +35,7 @@ export class CallerFinder<R> {
   readonly #isPlain: boolean
 
   constructor(options: IdentityOptions<R>, reader: RequestReader<R>, report: ReportError = () => {}) {
+    addErrorRules(DOOR_RULES)
     checkOptions(options, IDENTITY_FORMS, 'identity.')
     const { apiKey = false, jwt, trustedProxies, forwardedHeader } = options
     this.#reader = reader

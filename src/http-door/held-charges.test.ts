@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../core/limit.ts'
-import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import { DEFAULTS } from '../core/rules/rule-defaults.ts'
 import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
 import { Decider } from '../engine/decider.ts'
 import { Renewals } from '../engine/renewals.ts'

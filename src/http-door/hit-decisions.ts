@@ -1,7 +1,7 @@
 import type { Decision } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
 import { compileLimit, MAX_COUNT } from '../core/limit.ts'
-import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import { DEFAULTS } from '../core/rules/rule-defaults.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf } from '../engine/charge.ts'
 import { conclude } from '../engine/decider.ts'

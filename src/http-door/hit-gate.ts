@@ -1,6 +1,7 @@
 import type { Decision } from '../core/combine.ts'
 import { hitVerdict } from '../core/decision.ts'
-import { got, SluiceError } from '../core/errors.ts'
+import { addErrorRules, got, SluiceError } from '../core/errors.ts'
+import { DOOR_RULES } from '../core/library-error-rules.ts'
 import { type Observed, observerOf } from '../engine/decision-event.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { MaybePromise } from '../engine/ports.ts'
@@ -59,6 +60,7 @@ export class HitGate<A extends readonly unknown[]> {
   readonly #decisions: HitDecisions
 
   constructor(options: HitGateOptions<A>) {
+    addErrorRules(DOOR_RULES)
     checkStore(options.store)
     this.#options = options
     this.#decisions = new HitDecisions(observerOf(options))

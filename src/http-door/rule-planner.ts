@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { got, SluiceError } from '../core/errors.ts'
+import { addErrorRules, got, SluiceError } from '../core/errors.ts'
 import type { KeyEncoder } from '../core/key-encoder.ts'
+import { OPTIONAL_RULES } from '../core/library-error-rules.ts'
 import type { Descriptor, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RuleText } from '../core/rules/load.ts'
@@ -38,6 +39,7 @@ export class RulePlanner<R> implements ChargePlanner<R> {
   #latest: string | undefined
 
   constructor(options: RuleOptions<R>, reader: RequestReader<R>, cost: Cost<R>, keys: KeyEncoder, report: ReportError) {
+    addErrorRules(OPTIONAL_RULES)
     this.#options = options
     this.#reader = reader
     this.#cost = cost

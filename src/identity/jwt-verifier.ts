@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { JSONWebKeySet, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
-import { SluiceError } from '../core/errors.ts'
+import { addErrorRules, SluiceError } from '../core/errors.ts'
+import { OPTIONAL_RULES } from '../core/library-error-rules.ts'
 import type { Claims, TokenVerifier } from './claims.ts'
 
 /** Public keys, as an identity provider publishes them (RFC 7517). */
@@ -42,6 +43,7 @@ const ASYMMETRIC = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
  * within 5 seconds, up to 256 KiB.
  */
 export function jwtVerifier(options: JwtOptions): TokenVerifier {
+  addErrorRules(OPTIONAL_RULES)
   return new JwtVerifier(options)
 }
 

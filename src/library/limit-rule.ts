@@ -1,6 +1,6 @@
 import { formatDuration } from '../core/duration.ts'
 import { compileLimit, type Limit, type LimitOptions, withDefaultAlgorithm } from '../core/limit.ts'
-import { DEFAULTS } from '../core/rules/compile-rule.ts'
+import { DEFAULTS } from '../core/rules/rule-defaults.ts'
 import { OPEN_PATH } from '../core/rules/rule-path.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 

@@ -1,13 +1,11 @@
 import { checkOptions } from '../core/check-options.ts'
-import { combineOne } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
 import type { Limit } from '../core/limit.ts'
-import { COUNTING_FORMS, LIMIT_FORMS, type PlainLimit } from '../core/limit-forms.ts'
+import { COUNTING_FORMS, type PlainLimit, SHARED_FORMS } from '../core/limit-forms.ts'
 import type { FormsOf } from '../core/option-forms.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
-import { chargeOf } from '../engine/charge.ts'
-import { Decider } from '../engine/decider.ts'
 import { type Observed, observerOf } from '../engine/decision-event.ts'
+import { LoneDecider } from '../engine/lone-decider.ts'
 import type { Observer } from '../engine/observer.ts'
 import { type MemoryStats, MemoryStore } from '../stores/memory/memory-store.ts'
 import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
@@ -15,7 +13,8 @@ import type { StoreOptions } from '../stores/open/store-options.ts'
 import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { limitRule, type SharedLimit } from './limit-rule.ts'
 import { Permit } from './permit.ts'
-import { SharedRateLimiter } from './shared-rate-limit.ts'
+import { sharedLimiter } from './shared-code.ts'
+import type { SharedRateLimiter } from './shared-rate-limit.ts'
 
 /** The options of a limit in memory. */
 export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
@@ -44,14 +43,10 @@ export interface AnyRateLimitOptions<Redis extends StoreOptions['redis'] = Store
   readonly redis?: Redis
 }
 
-const { name, onStoreFailure, localShare, timeoutMs } = LIMIT_FORMS
 const FORMS: FormsOf<AnyRateLimitOptions> = {
   ...COUNTING_FORMS,
   ...STORE_FORMS,
-  name,
-  onStoreFailure,
-  localShare,
-  timeoutMs,
+  ...SHARED_FORMS,
   ...OBSERVED_FORMS,
 }
 
@@ -73,7 +68,7 @@ export function rateLimit(options: AnyRateLimitOptions): RateLimiter | SharedRat
   const observer = observerOf({ observer: own, onDecision })
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
   if (redis === undefined) return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
-  return new SharedRateLimiter(
+  return sharedLimiter(
     rule,
     name !== undefined,
     { redis, secret, keyPrefix, keys, redisTimeoutMs, ...defined({ log }) },
@@ -88,7 +83,7 @@ export class RateLimiter {
   readonly #open: () => MemoryStore
   readonly #observer: Observer | undefined
   #store: MemoryStore
-  #decider: Decider<MemoryStore>
+  #decider: LoneDecider
 
   /** @internal */
   constructor(rule: Rule, open: () => MemoryStore, observer: Observer | undefined) {
@@ -97,14 +92,14 @@ export class RateLimiter {
     this.#open = open
     this.#observer = observer
     this.#store = open()
-    this.#decider = new Decider(this.#store, observer)
+    this.#decider = new LoneDecider(rule, this.#store, observer)
   }
 
   /** Decides about one request of a caller, and charges it when it is allowed. It never waits. */
   check(key: string, cost = 1): Verdict {
     checkKey(key)
     checkCost(cost)
-    return this.#decider.decideOne(this.#rule, key, cost)
+    return this.#decider.decide(key, cost)
   }
 
   /** Looks at a caller's budget without charging. */
@@ -128,21 +123,16 @@ export class RateLimiter {
   settle(key: string, verdict: Verdict, cost: SettledCost): Verdict | undefined {
     checkKey(key)
     checkSettled(cost)
-    const about = { domain: '', entries: [], descriptor: 0 }
-    const decision = combineOne({ rule: this.#rule, descriptor: 0, verdict })
-    return this.#decider.settle([chargeOf(this.#rule, key, cost.charged, about)], decision, cost.actual)?.verdicts[0]
-      .verdict
+    return this.#decider.settle(key, verdict, cost.charged, cost.actual)
   }
 
   /** Takes a place of a `concurrency` limit; the permit gives it back. */
   acquire(key: string, cost = 1): Permit {
     checkKey(key)
     checkPermits(this.limit, cost)
-    const about = { domain: '', entries: [], descriptor: 0 }
     // A permit gives back where it was taken, also when everything was forgotten meanwhile.
     const decider = this.#decider
-    const { decision, permits } = decider.acquire([chargeOf(this.#rule, key, cost, about)])
-    const { verdict } = decision.verdicts[0]
+    const { verdict, permits } = decider.acquire(key, cost)
     if (permits === undefined) return new Permit(verdict, undefined)
     const permit = new Permit(verdict, () => decider.release(permits))
     decider.keep(permits, permit)
@@ -152,13 +142,13 @@ export class RateLimiter {
   /** Gives a caller the whole budget again. */
   reset(key: string): void {
     checkKey(key)
-    this.#decider.reset([{ key, limit: this.limit, rule: this.#rule }])
+    this.#decider.reset(key)
   }
 
   /** Gives all callers the whole budget again, for instance between tests. */
   resetAll(): void {
     this.#store = this.#open()
-    this.#decider = new Decider(this.#store, this.#observer)
+    this.#decider = new LoneDecider(this.#rule, this.#store, this.#observer)
   }
 
   get stats(): MemoryStats {

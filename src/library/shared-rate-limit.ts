@@ -1,6 +1,7 @@
 import { combineOne } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
-import { SluiceError } from '../core/errors.ts'
+import { addErrorRules, SluiceError } from '../core/errors.ts'
+import { DOOR_RULES } from '../core/library-error-rules.ts'
 import type { Limit } from '../core/limit.ts'
 import type { Rule } from '../core/rules/rule-set.ts'
 import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
@@ -25,6 +26,7 @@ export class SharedRateLimiter {
 
   /** @internal An unnamed limit shares its counters with no other of its process. */
   constructor(rule: Rule, isNamed: boolean, options: StoreOptions, observer: Observer | undefined) {
+    addErrorRules(DOOR_RULES)
     this.limit = rule.limit
     this.#rule = rule
     this.#open = openAppStore(options)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
-import { DEFAULTS } from '../../src/core/rules/compile-rule.ts'
+import { DEFAULTS } from '../../src/core/rules/rule-defaults.ts'
 import { FailurePolicy } from '../../src/engine/failure-policy.ts'
 import type { Charge } from '../../src/engine/ports.ts'
 import { LeasedStore } from '../../src/stores/leased/leased-store.ts'

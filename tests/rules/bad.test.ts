@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { ERROR_RULES } from '../../src/core/errors.ts'
+import { ERROR_RULES } from '../../src/core/error-rules.ts'
 import { raisedBy } from '../../src/core/raised.suite.ts'
 import { loadRules, type RuleText } from '../../src/core/rules/load.ts'
 

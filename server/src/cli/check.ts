@@ -1,4 +1,5 @@
-import { ERROR_RULES, SluiceError } from 'sluice/internal/core/errors'
+import { ERROR_RULES } from 'sluice/internal/core/error-rules'
+import { SluiceError } from 'sluice/internal/core/errors'
 import { describeRules } from 'sluice/internal/core/rules/describe'
 import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { SluiceError } from '../../core/errors.ts'
 import { LUA_TEXTS } from './lua-texts.ts'
 import type { ClientRateLimitInfo, Store } from './options.ts'
@@ -20,7 +19,14 @@ export interface RedisStoreOptions {
 }
 
 const SCRIPT = LUA_TEXTS['hits-1']
-const SHA = createHash('sha1').update(SCRIPT).digest('hex')
+
+let sha: Promise<string> | undefined
+
+/** Returns what the script is called in Redis, by the Web Crypto API: runtimes at the edge have no other. */
+async function sha1(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
 
 /**
  * Counts hits through a client of the app's, under the keys that hono-rate-limiter's RedisStore has. It is for Redis
@@ -70,12 +76,14 @@ export class RedisStore implements Store {
 
   /** Runs the script. Only a server that does not know it, and so has done nothing, is asked again. */
   async #run(keys: string[], args: string[]): Promise<unknown> {
+    sha ??= sha1(SCRIPT)
+    const name = await sha
     try {
-      return await this.#client.evalsha(SHA, keys, args)
+      return await this.#client.evalsha(name, keys, args)
     } catch (error) {
       if (!(error instanceof Error) || !error.message.includes('NOSCRIPT')) throw error
       await this.#client.scriptLoad(SCRIPT)
-      return await this.#client.evalsha(SHA, keys, args)
+      return await this.#client.evalsha(name, keys, args)
     }
   }
 }

@@ -1,10 +1,11 @@
-import { createRequire } from 'node:module'
 import type * as Throttler from '@nestjs/throttler'
 import { checkOptions } from '../../core/check-options.ts'
 import type { Decision } from '../../core/combine.ts'
 import { allowedVerdict, refusedVerdict } from '../../core/decision.ts'
-import { SluiceError } from '../../core/errors.ts'
+import { addErrorRules, SluiceError } from '../../core/errors.ts'
 import { FieldRenderer } from '../../core/http/field-renderer.ts'
+import { OPTIONAL_RULES } from '../../core/library-error-rules.ts'
+import { loadUnbundled } from '../../core/load-unbundled.ts'
 import {
   BOOLEAN,
   either,
@@ -134,10 +135,11 @@ type Response = ReturnType<Throttler.ThrottlerGuard['getRequestResponse']>['res'
 /** Returns that of @nestjs/throttler, where it is installed: everything else here works without it. */
 function baseGuard(): typeof Throttler.ThrottlerGuard {
   try {
-    return (createRequire(import.meta.url)('@nestjs/throttler') as typeof Throttler).ThrottlerGuard
+    return (loadUnbundled('@nestjs/throttler') as typeof Throttler).ThrottlerGuard
   } catch {
     return class {
       constructor() {
+        addErrorRules(OPTIONAL_RULES)
         throw new SluiceError('THROTTLER_MISSING', 'SluiceThrottlerGuard', 'the package cannot be found')
       }
     } as unknown as typeof Throttler.ThrottlerGuard

@@ -13,6 +13,7 @@ import {
 } from '../limit-options.ts'
 import { type DomainDefaults, withDefaults } from './limit-defaults.ts'
 import type { Problems } from './problems.ts'
+import { DEFAULTS } from './rule-defaults.ts'
 import type { RuleDocument } from './rule-document.ts'
 import type { Cost, PathStep, Rule, RuleResponse } from './rule-set.ts'
 import type { SharedParts } from './shared-parts.ts'
@@ -30,26 +31,7 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
   year: 365 * DAY_MS,
 }
 
-const UNLIMITED = compileLimit({ limit: MAX_COUNT, window: 1_000 })
-
-/** The settings of a rule that says nothing about them. */
-export const DEFAULTS = {
-  isNamed: false,
-  unlimited: LIMIT_OPTIONS.unlimited.default,
-  shadow: false,
-  quota: false,
-  replaces: [] as readonly string[],
-  cost: LIMIT_OPTIONS.cost.default as Cost,
-  consistency: LIMIT_OPTIONS.consistency.default,
-  syncIntervalMs: parseDuration(LIMIT_OPTIONS.sync_interval.default, 'sync_interval'),
-  onStoreFailure: LIMIT_OPTIONS.on_store_failure.default,
-  openForMs: 0,
-  localShare: LIMIT_OPTIONS.local_share.default,
-  timeoutMs: undefined as number | undefined,
-  priority: undefined as number | undefined,
-  response: undefined as RuleResponse | undefined,
-  retryAfterJitterMs: LIMIT_OPTIONS.retry_after_jitter.default,
-} as const
+const UNLIMITED = /* @__PURE__ */ compileLimit({ limit: MAX_COUNT, window: 1_000 })
 
 /** Where a rate_limit stands: its file, its path there, and what it inherits from its descriptor. */
 export interface RulePlace {
@@ -144,7 +126,7 @@ function checkCombinations(rate: RateLimitRule, report: Report): void {
   }
 }
 
-const NEEDS = Object.entries<LimitOption>(LIMIT_OPTIONS).flatMap(([key, { needs }]) =>
+const NEEDS = /* @__PURE__ */ Object.entries<LimitOption>(LIMIT_OPTIONS).flatMap(([key, { needs }]) =>
   needs === undefined ? [] : [[key, needs] as [LimitOptionKey, [LimitOptionKey, string]]],
 )
 

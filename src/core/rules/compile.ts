@@ -1,3 +1,5 @@
+import { addErrorRules } from '../errors.ts'
+import { OPTIONAL_RULES } from '../library-error-rules.ts'
 import type { LimitDefaults } from '../limit-options.ts'
 import { checkSchema } from './check-schema.ts'
 import { type Level, type Tiers, TreeCompiler } from './compile-tree.ts'
@@ -48,6 +50,7 @@ export function compileRules(sources: readonly RuleDocument[], options: CompileO
 
 /** Compiles rules that are given as objects. */
 export function compileObjects(files: readonly RuleFile[]): RuleSet {
+  addErrorRules(OPTIONAL_RULES)
   return compileRules(files.map((file, i) => objectDocument(`rules[${i}]`, file)))
 }
 

@@ -1,6 +1,6 @@
 import { formatDuration } from '../duration.ts'
 import { holdsPermits, type Limit } from '../limit.ts'
-import { DEFAULTS } from './compile-rule.ts'
+import { DEFAULTS } from './rule-defaults.ts'
 import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
 
 /** Describes a limit for people: `100 per 1m, token_bucket, burst 500`. */

@@ -1,4 +1,5 @@
-import type { SluiceError } from '../errors.ts'
+import { addErrorRules, type SluiceError } from '../errors.ts'
+import { OPTIONAL_RULES } from '../library-error-rules.ts'
 import { type CompileOptions, compileRules } from './compile.ts'
 import { parseRules } from './parse.ts'
 import { RulesError } from './problems.ts'
@@ -22,6 +23,7 @@ export type RuleInput = RuleText | RuleObject
 
 /** Parses and compiles rule files together. It throws a RulesError with everything that is wrong. */
 export function loadRules(inputs: readonly RuleInput[], options: CompileOptions = {}): RuleSet {
+  addErrorRules(OPTIONAL_RULES)
   const documents: RuleDocument[] = []
   const refused: RulesError[] = []
   for (const input of inputs) {

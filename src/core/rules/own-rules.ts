@@ -1,7 +1,7 @@
 import type { Limit } from '../limit.ts'
 import type { Entry } from '../request.ts'
 import { TwoGenerations } from '../two-generations.ts'
-import { DEFAULTS } from './compile-rule.ts'
+import { DEFAULTS } from './rule-defaults.ts'
 import type { Domain, PathStep, Rule, RuleNode } from './rule-set.ts'
 
 /** What becomes of a rule: a limit in its place, the rule itself, or nothing, where another limit is for both. */

@@ -1,4 +1,4 @@
-import { ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Context } from 'hono'
 import type { GetConnInfo } from 'hono/conninfo'
 import { ipKey } from '../../core/identity/ip-key.ts'
@@ -18,7 +18,13 @@ function bindingsOf({ env }: Context): NodeBindings | undefined {
 /** Returns the answer as Node.js sees it, where the app runs on @hono/node-server. */
 export function outgoingOf(c: Context): ServerResponse | undefined {
   const outgoing = bindingsOf(c)?.outgoing
-  return outgoing instanceof ServerResponse ? outgoing : undefined
+  // Asked for what it can do: an import of Node.js would fail where there is no such module.
+  return isServerResponse(outgoing) ? outgoing : undefined
+}
+
+function isServerResponse(outgoing: unknown): outgoing is ServerResponse {
+  const { writeHead, writableEnded } = (outgoing ?? {}) as Partial<ServerResponse>
+  return typeof writeHead === 'function' && typeof writableEnded === 'boolean'
 }
 
 /**

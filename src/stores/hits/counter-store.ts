@@ -1,7 +1,8 @@
 import { checkOptions } from '../../core/check-options.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Verdict } from '../../core/decision.ts'
-import { SluiceError } from '../../core/errors.ts'
+import { addErrorRules, SluiceError } from '../../core/errors.ts'
+import { DOOR_RULES } from '../../core/library-error-rules.ts'
 import { compileLimit, type Limit, MAX_COUNT, scaleLimit } from '../../core/limit.ts'
 import { type FormsOf, oneOf } from '../../core/option-forms.ts'
 import type { Rule } from '../../core/rules/rule-set.ts'
@@ -58,6 +59,7 @@ export class CounterStore implements HitStore {
   #most = Number.POSITIVE_INFINITY
 
   constructor(options: CounterStoreOptions = {}) {
+    addErrorRules(DOOR_RULES)
     checkOptions(options, FORMS)
     this.#options = options
     this.prefix = options.prefix ?? 'rl:'

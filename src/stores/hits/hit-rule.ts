@@ -1,5 +1,5 @@
 import type { Limit } from '../../core/limit.ts'
-import { DEFAULTS } from '../../core/rules/compile-rule.ts'
+import { DEFAULTS } from '../../core/rules/rule-defaults.ts'
 import { OPEN_PATH } from '../../core/rules/rule-path.ts'
 import type { Rule } from '../../core/rules/rule-set.ts'
 import type { ChargePolicy } from '../../engine/ports.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
+import { lending } from '../lending/lending.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { storeSuite } from '../store.suite.ts'
 import { LeasedStore } from './leased-store.ts'
@@ -11,7 +12,7 @@ storeSuite(
   async ({ startMs }) => {
     let nowMs = startMs
     const clock = { nowMs: () => nowMs }
-    const store = new LeasedStore(new MemoryStore({ clock }), { clock, isTimed: false })
+    const store = new LeasedStore(new MemoryStore({ clock, lending: lending() }), { clock, isTimed: false })
     return {
       store,
       setNowMs: (next) => {

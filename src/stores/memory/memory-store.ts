@@ -20,9 +20,8 @@ import {
   type SyncStore,
 } from '../../engine/ports.ts'
 import { forcedLimit } from '../lending/forced-limit.ts'
-import { NoticeBoard } from '../lending/notice-board.ts'
+import type { Lending } from '../lending/lending.ts'
 import type { BookedCounter } from '../lending/slice-book.ts'
-import { SliceBooks } from '../lending/slice-books.ts'
 import {
   type CounterRenewals,
   RenewalResults,
@@ -51,6 +50,8 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number
   /** Default: the system's clock, made steady. */
   readonly clock?: Clock
+  /** What lends slices of its counters, see `lending()`. Default: nothing is lent. */
+  readonly lending?: Lending
 }
 
 /** Says what a memory store holds and what it had to do to stay within its bounds. */
@@ -92,8 +93,7 @@ export class MemoryStore implements SyncStore, LendingStore {
   readonly #pages: HitPages
   readonly #out = new Outcome()
   readonly #hand = new Hand(this.#entries)
-  readonly #books = new SliceBooks()
-  readonly #notices = new NoticeBoard(true)
+  readonly #lending: Lending | undefined
   /** The hashes of a group's keys, two words each: they are needed twice. */
   #hashes = new Int32Array(32)
   #permits = 0
@@ -101,11 +101,12 @@ export class MemoryStore implements SyncStore, LendingStore {
   #shared = 0
 
   constructor(options: MemoryStoreOptions = {}) {
-    const { maxKeys = 1_000_000, clock = systemClock() } = options
+    const { maxKeys = 1_000_000, clock = systemClock(), lending } = options
     if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_KEYS) {
       throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
     }
     this.#clock = clock
+    this.#lending = lending
     this.#maxKeys = maxKeys
     const wide = 2 ** Math.floor(Math.log2(maxKeys / MAX_KEYS_TO_WIDE))
     this.#wide = wide > SHARED_COUNTERS ? wide : 0
@@ -162,7 +163,7 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   /** Forgets a counter, and what was lent of it. */
   reset(key: string, limit: Pick<Limit, 'shape' | 'space'>): void {
-    this.#books.forget(storedKey(key, limit))
+    this.#lending?.books.forget(storedKey(key, limit))
     this.#forgetKey(key, limit)
   }
 
@@ -174,7 +175,7 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   exchange(request: SliceRequest): SliceReply {
     const nowMs = this.#clock.nowMs()
-    const reply = this.#books.exchange(request, nowMs, this.#booked(request))
+    const reply = this.#lends.books.exchange(request, nowMs, this.#booked(request))
     // What ran out was charged at its time, and may be worth nothing by now.
     this.#charge(request.key, request.limit, nowMs, 0, LOOK)
     if (this.#out.expiresAtMs <= nowMs) this.#forgetKey(request.key, request.limit)
@@ -182,14 +183,24 @@ export class MemoryStore implements SyncStore, LendingStore {
   }
 
   notify(notice: Notice): void {
-    this.#notices.notify(notice)
+    this.#lends.notices.notify(notice)
   }
 
   listen(listener: NoticeListener): () => void {
-    return this.#notices.listen(listener)
+    return this.#lends.notices.listen(listener)
   }
 
   close(): void {}
+
+  /** Whether slices of its counters can be lent. */
+  get canLend(): boolean {
+    return this.#lending !== undefined
+  }
+
+  get #lends(): Lending {
+    if (this.#lending === undefined) throw new TypeError('this store was opened without lending')
+    return this.#lending
+  }
 
   /** Returns a counter as its slice book sees it. */
   #booked({ key, limit }: SliceRequest): BookedCounter {
@@ -248,8 +259,9 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   /** Returns what is out of a charge's counter: it counts as spent. It moves the hash. */
   #lentOf(charge: Charge, nowMs: number): number {
-    if (this.#books.size === 0 || !mayBeLent(charge)) return 0
-    return this.#books.outOf(charge.key, charge.limit, nowMs)
+    const books = this.#lending?.books
+    if (books === undefined || books.size === 0 || !mayBeLent(charge)) return 0
+    return books.outOf(charge.key, charge.limit, nowMs)
   }
 
   /** Returns the verdict on a cost as if what is lent were spent, for the key that was hashed last. */

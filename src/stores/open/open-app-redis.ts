@@ -1,4 +1,5 @@
-import { got, SluiceError } from '../../core/errors.ts'
+import { addErrorRules, got, SluiceError } from '../../core/errors.ts'
+import { OPTIONAL_RULES } from '../../core/library-error-rules.ts'
 import { LIMIT_OPTIONS } from '../../core/limit-options.ts'
 import { warnProcess } from '../../core/warn-process.ts'
 import type { RedisClient } from '../redis/connection/client-connection.ts'
@@ -20,6 +21,7 @@ const shared = new Map<string | RedisClient, Map<string, SharedStore>>()
  * connection. It does not keep the process alive.
  */
 export function openAppRedis(redis: string | RedisClient, options: AppRedisOptions): OpenStore {
+  addErrorRules(OPTIONAL_RULES)
   const { keyPrefix, keys, redisTimeoutMs, log = warnProcess } = options
   if (redisTimeoutMs !== undefined) checkTimeout(redisTimeoutMs)
   const secret = options.secret ?? globalThis.process?.env.SLUICE_SECRET ?? ''

@@ -1,11 +1,12 @@
 import { loadEntry } from '../../core/load-entry.ts'
 import type { RedisCode } from './opened-store.ts'
+import { placeOf } from './redis-place.ts'
+import type { StoreOptions } from './store-options.ts'
 
-/** Loads the code that opens Redis, where nothing is bundled. */
-export function redisCode(): RedisCode {
-  const { code } = loadEntry(
-    'sluice/redis',
-    "import { redis } from 'sluice/redis' and pass redis(…) with the address or the client",
-  )
-  return code as RedisCode
+/** Returns the code that comes with a Redis, and loads it where nothing is bundled. */
+export function redisCodeOf(redis: StoreOptions['redis']): RedisCode {
+  const place = placeOf(redis)
+  if (place !== undefined) return place.code as RedisCode
+  const advice = "import { redis } from 'sluice/redis' and pass redis(…) with the address or the client"
+  return loadEntry('sluice/redis', advice).code as RedisCode
 }

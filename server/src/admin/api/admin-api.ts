@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { ERROR_RULES, SluiceError } from 'sluice/internal/core/errors'
+import { ERROR_RULES } from 'sluice/internal/core/error-rules'
+import { SluiceError } from 'sluice/internal/core/errors'
 import { problem } from 'sluice/internal/core/http/problem'
 import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
 import { type Bodies, ClientLeft } from '../../edge/http/body.ts'

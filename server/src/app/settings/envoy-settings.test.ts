@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { ERROR_RULES } from 'sluice/internal/core/errors'
+import { ERROR_RULES } from 'sluice/internal/core/error-rules'
 import { describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'

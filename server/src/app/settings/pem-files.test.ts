@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ERROR_RULES } from 'sluice/internal/core/errors'
+import { ERROR_RULES } from 'sluice/internal/core/error-rules'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { makeCertificates } from '../../../../tests/servers/certificates.mjs'

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ERROR_RULES } from 'sluice/internal/core/errors'
+import { ERROR_RULES } from 'sluice/internal/core/error-rules'
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'

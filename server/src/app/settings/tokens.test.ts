@@ -1,4 +1,4 @@
-import { ERROR_RULES } from 'sluice/internal/core/errors'
+import { ERROR_RULES } from 'sluice/internal/core/error-rules'
 import { describe, expect, it } from 'vitest'
 import { raisedBy } from '../../../../src/core/raised.suite.ts'
 import { readConfig } from './config.ts'

@@ -1,7 +1,7 @@
 import { combine } from 'sluice/internal/core/combine'
 import { allowedVerdict } from 'sluice/internal/core/decision'
 import { compileLimit } from 'sluice/internal/core/limit'
-import { DEFAULTS } from 'sluice/internal/core/rules/compile-rule'
+import { DEFAULTS } from 'sluice/internal/core/rules/rule-defaults'
 import { chargeOf } from 'sluice/internal/engine/charge'
 import { describe, expect, it } from 'vitest'
 import { lineUp } from './line.ts'
