@@ -1,6 +1,6 @@
 import type { Client } from '@grpc/grpc-js'
 import type { Started } from '../cli/sluice-process.suite.ts'
-import { grpcClient, limiterCheck, rlsRequest, shouldRateLimit } from '../process/grpc-load.suite.ts'
+import { grpcClient, isAllowed, limiterCheck, rlsRequest, shouldRateLimit } from '../process/grpc-load.suite.ts'
 
 /** PLANTED are values of requests that must not be seen in any metric. */
 export const PLANTED = ['planted-secret-key', 'planted-user', 'planted-domain']
@@ -30,17 +30,6 @@ const LEASED = bodyOf('api', { leased: 'a' })
 const OVER_LIMIT = Buffer.of(0x08, 2)
 
 const JSON_TYPE = { 'Content-Type': 'application/json' }
-
-/** Reads the first field of the Decision in the Answer of a CheckResponse; a decision that refuses has it not. */
-function isAllowed(response: Buffer): boolean {
-  let at = 0
-  for (let level = 0; level < 2; level++) {
-    // The tag of the message, and its length, whose last byte is below 128.
-    at++
-    while (response[at++] > 127);
-  }
-  return response[at] === 0x08 && response[at + 1] === 1
-}
 
 /** How many requests were admitted and refused over all doors. */
 export interface Answered {

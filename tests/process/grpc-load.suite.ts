@@ -9,9 +9,9 @@ function field(number: number, content: Buffer | string): Buffer {
   return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes])
 }
 
-/** Formats a RateLimitRequest about one user. */
-export function rlsRequest(domain: string, user: string): Buffer {
-  const entry = Buffer.concat([field(1, 'user'), field(2, user)])
+/** Formats a RateLimitRequest about one user, or about the value of another key. */
+export function rlsRequest(domain: string, value: string, key = 'user'): Buffer {
+  const entry = Buffer.concat([field(1, key), field(2, value)])
   return Buffer.concat([field(1, domain), field(2, field(1, entry))])
 }
 
@@ -32,8 +32,19 @@ export function grpcClient(target: string, channel = credentials.createInsecure(
 }
 
 /** Asks sluice.v1.Limiter about one user. */
-export function limiterCheck(client: Client, domain: string, user: string): Promise<Buffer> {
-  return shouldRateLimit(client, field(1, rlsRequest(domain, user)), '/sluice.v1.Limiter/Check')
+export function limiterCheck(client: Client, domain: string, value: string, key?: string): Promise<Buffer> {
+  return shouldRateLimit(client, field(1, rlsRequest(domain, value, key)), '/sluice.v1.Limiter/Check')
+}
+
+/** Reads the first field of the Decision in the Answer of a CheckResponse of sluice.v1.Limiter; a decision that refuses has it not. */
+export function isAllowed(response: Buffer): boolean {
+  let at = 0
+  for (let level = 0; level < 2; level++) {
+    // The tag of the message, and its length, whose last byte is below 128.
+    at++
+    while (response[at++] > 127);
+  }
+  return response[at] === 0x08 && response[at + 1] === 1
 }
 
 /** Makes a call, and resolves with the answer's bytes. */

@@ -103,8 +103,8 @@ function Ends({ limit, data }: { readonly limit: LimitState; readonly data: Cust
       <>no end</>
     )
   }
-  if (limit.is_pattern) return null
-  if (!limit.is_use_known || limit.used === 0) return <>unused</>
+  if (limit.is_pattern || !limit.is_use_known) return null
+  if (limit.used === 0) return <>unused</>
   return (
     <>
       resets <Time at={limit.resets_at} zone={limit.time_zone} />

@@ -60,8 +60,8 @@ export function LimitsCard({ data, authors, onOpen }: LimitsProps) {
 function NoLimits() {
   return (
     <State icon="rules" title="No limit applies to this customer">
-      Limits come from rules with <code>tiered: true</code>, by the customer's id or its keys. Without a key, and
-      without such a rule, there is nothing to count.
+      Limits come from rules about customers and API keys. No rule is about this customer's id, and none is about a key
+      that it has.
     </State>
   )
 }

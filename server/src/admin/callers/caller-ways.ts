@@ -23,6 +23,15 @@ export interface MetCounter {
   readonly key: string
   readonly above: readonly Entry[]
   readonly below: readonly Entry[]
+  /** What a node that was asked about it saw last: of one that is nearly used up. */
+  readonly use?: LastUse
+}
+
+export interface LastUse {
+  readonly ruleId: string
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAtMs: number
 }
 
 /** How many patterns are looked at above a caller's entry, and as many below: rules may have tens of thousands. */

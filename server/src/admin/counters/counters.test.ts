@@ -206,6 +206,7 @@ const NESTED = compileObjects([
     ],
   },
 ])
+const PLAIN = compileObjects([{ domain: 'api', descriptors: [{ key: 'api_key', rate_limit: limit(10) }] }])
 const ofAcme = (below: string, above = ''): MetCounter => {
   const entries = (text: string) => (text === '' ? [] : entriesOf(text))
   return { domain: 'api', keyId: undefined, key: 'customer', above: entries(above), below: entries(below) }
@@ -251,6 +252,22 @@ describe('the limits of a customer that no rule names by their values', () => {
       'path:/v1/a/b 0/20',
       'region=eu default 3/30',
     ])
+  })
+
+  it('have the use that another node saw last, where requests have carried the key to that one alone', async () => {
+    const inAnHour = Date.now() + 3_600_000
+    const use = { ruleId: 'api_key', limit: 10, remaining: 3, resetAtMs: inAnHour }
+    const of = async (changed: Partial<typeof use>, keyId = 'k1') => {
+      const met = [{ ...ofAcme(''), key: 'api_key', keyId, use: { ...use, ...changed } }]
+      const records = { ...acme, api_keys: [key('k1', 'acme'), key('k2', 'acme')] }
+      const { limits } = await look(scene(records, PLAIN, met).counters)
+      return limits.map((each) => `${each.keyId} ${each.used}/${each.limit}`)
+    }
+    expect(await of({})).toEqual(['k1 7/10', 'k2 0/10'])
+    expect(await of({}, 'k2')).toEqual(['k1 0/10', 'k2 7/10'])
+    expect(await of({ ruleId: 'other' })).toEqual(['k1 0/10', 'k2 0/10'])
+    expect(await of({ limit: 11 })).toEqual(['k1 0/10', 'k2 0/10'])
+    expect(await of({ resetAtMs: 0 })).toEqual(['k1 0/10', 'k2 0/10'])
   })
 
   it('of another caller are not shown', async () => {

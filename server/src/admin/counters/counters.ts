@@ -13,7 +13,7 @@ import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { type CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
 import type { CounterTarget } from '../api/change.ts'
 import { partKey } from '../api/parts.ts'
-import type { MetCounter } from '../callers/caller-ways.ts'
+import type { LastUse, MetCounter } from '../callers/caller-ways.ts'
 import {
   type Caller,
   type CallerTarget,
@@ -22,7 +22,7 @@ import {
   MAX_SHOWN_KEYS,
   type SeenKeys,
 } from '../callers/callers.ts'
-import { pathText } from '../callers/entry-paths.ts'
+import { descriptorOf, pathText } from '../callers/entry-paths.ts'
 import {
   type FoundGrant,
   type FoundLimit,
@@ -126,7 +126,7 @@ export class Counters {
       met(target),
     ])
     const { found, omitted } = limitsOfCallers(this.#places(), callers, remembered)
-    return { limits: await this.#statesOf(found, customer), omitted }
+    return { limits: await this.#statesOf(found, customer, usesIn(remembered)), omitted }
   }
 
   /** limitsOfKey returns the known limits of a key itself, whether anybody has it or not. */
@@ -141,12 +141,17 @@ export class Counters {
     return { rules: rules(), book: book(), keys: store.keys }
   }
 
-  async #statesOf(found: readonly FoundLimit[], customer: CustomerRecord | undefined): Promise<readonly LimitState[]> {
+  async #statesOf(
+    found: readonly FoundLimit[],
+    customer: CustomerRecord | undefined,
+    uses: ReadonlyMap<string, LastUse> = new Map(),
+  ): Promise<readonly LimitState[]> {
     const { store } = this.#parts
     const grants = grantsOf(customer, store.keys, this.#nowMs())
-    const states = found.map(async (limit) =>
-      this.#stateOf(limit, limit.key === undefined ? undefined : await store.look(limit.key, limit.limit, limit.rule)),
-    )
+    const states = found.map(async (limit) => {
+      if (limit.key === undefined) return this.#usedElsewhere(this.#stateOf(limit, undefined), limit, uses)
+      return this.#stateOf(limit, await store.look(limit.key, limit.limit, limit.rule))
+    })
     const extra = grants.map(async (grant) => this.#grantState(grant, await store.look(grant.key, grant.limit)))
     return Promise.all([...states, ...extra])
   }
@@ -268,6 +273,18 @@ export class Counters {
     return [...counters, ...grants, ...(await refusedCounters(target))]
   }
 
+  /** Adds what another node saw last of a counter that this one cannot name, because no request has carried its key here. */
+  #usedElsewhere(state: LimitState, found: FoundLimit, uses: ReadonlyMap<string, LastUse>): LimitState {
+    const { domain, rule, caller, above, descriptor, limit } = found
+    const keyId = caller.account instanceof KeyRecord ? caller.account.id : undefined
+    const use = uses.get(useName(domain, rule.id, keyId, caller.key, above, descriptor))
+    const resetAfterMs = (use?.resetAtMs ?? 0) - this.#nowMs()
+    if (use?.limit !== limit.max || resetAfterMs <= 0) return state
+    const { remaining } = use
+    const used = Math.max(0, limit.max - remaining)
+    return { ...state, used, remaining, ...windowOf(limit, resetAfterMs, this.#nowMs()), isUseKnown: true }
+  }
+
   #stateOf(found: FoundLimit, verdict: Verdict | undefined): LimitState {
     const { domain, above, descriptor, rule, limit, source, caller, isPattern } = found
     const { account } = caller
@@ -295,6 +312,15 @@ export class Counters {
     }
   }
 }
+
+function usesIn(met: readonly MetCounter[]): ReadonlyMap<string, LastUse> {
+  const named = met.flatMap(({ domain, keyId, key, above, below, use }): [string, LastUse][] =>
+    use === undefined ? [] : [[useName(domain, use.ruleId, keyId, key, pathText(above), descriptorOf(below)), use]],
+  )
+  return new Map(named)
+}
+
+const useName = (...parts: readonly (string | undefined)[]): string => JSON.stringify(parts)
 
 /** figuresOf spells what a counter says. Without a verdict nothing is used. */
 export function figuresOf(limit: Limit, verdict: Verdict | undefined) {

@@ -31,7 +31,7 @@ const ACME: CallerTarget = { kind: 'customer', customerId: 'acme' }
 type Memory = 'refusals' | 'nearLimits' | 'hotKeys'
 
 /** scene is a node of one process that remembers in one way alone, and what it has met. */
-function scene(memory: Memory) {
+function scene(memory: Memory, { isKeySeen = true } = {}) {
   const { book } = bookOf({
     customers: [customer('acme'), customer('beta')],
     api_keys: [key('k1', 'acme', { hash: hash(SECRET) }), key('k2', 'beta')],
@@ -54,7 +54,7 @@ function scene(memory: Memory) {
     recent: new FleetCallers({ node: '1', ask: processes, questions }),
     hotKeys: () => hotKeys.gather(),
     ...{ book: () => book, entries, keys: open.keys },
-    seen: async (ids) => new Map(Object.entries(view.seenKeys(ids))),
+    seen: async (ids) => new Map(isKeySeen ? Object.entries(view.seenKeys(ids)) : []),
   })
   const hits = async (text: string, count: number): Promise<void> => {
     for (let i = 0; i < count; i++) await limiter.check(ask(text))
@@ -93,6 +93,16 @@ describe('the counters that a node has met', () => {
       await hits('region=eu x-api-key=k2-secret path=/v2', 2)
       expect(await found()).toEqual(['region=eu x-api-key k1 path=/v1'])
       expect(await found({ kind: 'key', keyId: 'k1' })).toEqual(['region=eu x-api-key k1 path=/v1'])
+    },
+  )
+
+  it.each<Memory>(['refusals', 'nearLimits'])(
+    'are those of a key that only another node has seen, in %s, and not those of other keys',
+    async (memory) => {
+      const { hits, found } = scene(memory, { isKeySeen: false })
+      await hits(`region=eu x-api-key=${SECRET} path=/v1`, 2)
+      await hits('region=eu x-api-key=k2-secret path=/v2', 2)
+      expect(await found()).toEqual(['region=eu x-api-key k1 path=/v1'])
     },
   )
 

@@ -3,9 +3,10 @@ import type { Entry } from 'sluice/internal/core/request'
 import type { HotKeysReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
-import type { MetCounter } from '../callers/caller-ways.ts'
+import type { LastUse, MetCounter } from '../callers/caller-ways.ts'
 import { type CallerTarget, keysOf, MAX_SHOWN_KEYS, type SeenKeys } from '../callers/callers.ts'
 import { spelledSecret } from '../callers/key-owners.ts'
+import type { NearLimit } from '../refusals/read-callers.ts'
 import type { FleetCallers } from '../refusals/recent-callers.ts'
 import { HASHED, unescaped } from '../top/fleet-top.ts'
 
@@ -19,8 +20,13 @@ export interface MetCountersParts {
   readonly seen: SeenKeys
 }
 
-/** Whose a value of an entry is, by the value as counters spell it: the id of an API key's record, or undefined for the customer. */
-type Owners = ReadonlyMap<string, string | undefined>
+/** Whose the entries of counters are. */
+interface Owners {
+  /** By the value as counters spell it: the id of an API key's record, or undefined for the customer. */
+  readonly byValue: ReadonlyMap<string, string | undefined>
+  /** The ids of all of the caller's keys, whether requests have carried them to this node or not. */
+  readonly keyIds: ReadonlySet<string>
+}
 
 /**
  * MetCounters finds the counters of a customer, or of a key, that nodes remember: those that refused, those that are nearly used up, and
@@ -42,14 +48,16 @@ export class MetCounters {
       recent.nearLimits('fleet'),
       hotKeys(),
     ])
-    const shown = [...refusals.items, ...near.items].map(({ domain, key }) =>
-      this.#metIn(domain, splitShown(key), owners),
-    )
-    const busy = report.rules.flatMap(({ domain, windows }) => {
-      const { refused, active } = windows[1_440]
-      return [...refused.keys, ...active.keys].map(([key]) => this.#metIn(domain, splitEscaped(key), owners))
+    const refused = refusals.items.map(({ domain, key, keyId }) => this.#metIn(domain, splitShown(key), owners, keyId))
+    const used = near.items.map((each) => {
+      const met = this.#metIn(each.domain, splitShown(each.key), owners, each.keyId)
+      return met && { ...met, use: lastUseOf(each) }
     })
-    return [...shown, ...busy].filter((each) => each !== undefined)
+    const busy = report.rules.flatMap(({ domain, windows }) => {
+      const { refused: most, active } = windows[1_440]
+      return [...most.keys, ...active.keys].map(([key]) => this.#metIn(domain, splitEscaped(key), owners))
+    })
+    return [...refused, ...used, ...busy].filter((each) => each !== undefined)
   }
 
   async #ownersOf(target: CallerTarget): Promise<Owners> {
@@ -66,18 +74,25 @@ export class MetCounters {
       [`key ${text}`, id],
       [`key ${spelledSecret(keys, text)}`, id],
     ])
-    return new Map<string, string | undefined>([
+    const byValue = new Map<string, string | undefined>([
       ...ofKeys,
       ...(target.kind === 'customer' ? [[`customer ${target.customerId}`, undefined] as const] : []),
     ])
+    return { byValue, keyIds: new Set(ids) }
   }
 
-  /** #metIn finds the caller among the entries of a counter. Undefined: it is another's, or holds another secret. */
-  #metIn(domain: string, entries: readonly Entry[], owners: Owners): MetCounter | undefined {
-    const at = entries.findIndex((each) => owners.has(this.#ownerName(each)))
+  /**
+   * Finds the caller among the entries of a counter. `tracedTo` is the key that the node found which has met the counter: no request may
+   * have carried that key to this one. Undefined: the counter is another caller's, or holds another secret.
+   */
+  #metIn(domain: string, entries: readonly Entry[], owners: Owners, tracedTo?: string): MetCounter | undefined {
+    const { byValue, keyIds } = owners
+    const known = entries.findIndex((each) => byValue.has(this.#ownerName(each)))
+    const isTraced = known < 0 && tracedTo !== undefined && keyIds.has(tracedTo)
+    const at = isTraced ? entries.findIndex(({ key }) => this.#parts.entries.keys.includes(key)) : known
     if (at < 0 || entries.some(({ value }, i) => i !== at && HASHED.test(value))) return undefined
     const { [at]: caller } = entries
-    const keyId = owners.get(this.#ownerName(caller))
+    const keyId = isTraced ? tracedTo : byValue.get(this.#ownerName(caller))
     return { domain, keyId, key: caller.key, above: entries.slice(0, at), below: entries.slice(at + 1) }
   }
 
@@ -86,6 +101,10 @@ export class MetCounters {
     return entries.keys.includes(key) ? `key ${value}` : entries.customers.includes(key) ? `customer ${value}` : ''
   }
 }
+
+const lastUseOf = ({ rule, limit, remaining, resetAtMs }: NearLimit): LastUse => ({
+  ...{ ruleId: rule, limit, remaining, resetAtMs },
+})
 
 /** splitShown reads a counter as it is shown: a value may hold anything but `|NAME=`. */
 function splitShown(text: string): readonly Entry[] {
