@@ -1,6 +1,9 @@
 /** The pages of the site by what a reader wants to do. Each is a document of docs/, without its ending. */
 export const MENU = [
-  { text: 'Start', pages: ['tutorial', 'comparison', 'migrate-from-envoy-ratelimit'] },
+  {
+    text: 'Start',
+    pages: ['tutorial', 'comparison', 'migrate-from-envoy-ratelimit', 'migrate-from-rate-limiter-flexible'],
+  },
   {
     text: 'Limit',
     pages: [
@@ -18,6 +21,7 @@ export const MENU = [
       'middleware/nest',
       'client',
       'testing',
+      'recipes',
     ],
   },
   { text: 'Run', pages: ['deploy', 'rules-sources', 'sizing', 'aws', 'redis', 'gateway', 'upgrade'] },
