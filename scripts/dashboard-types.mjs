@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root, runMain, say } from './setup.mjs'
 
-// Writes dashboard/src/api/operations.ts: the types of the admin API, from the table that its requests are checked by. A test
-// fails when the file is not what this writes.
+// Writes dashboard/src/api/operations.ts, the types of the admin API, and record-fields.ts, the fields of the forms, from the table
+// that checks its requests. A test fails when the files are not what this writes.
 
 export const typesFile = join(root, 'dashboard', 'src', 'api', 'operations.ts')
+export const fieldsFile = join(root, 'dashboard', 'src', 'api', 'record-fields.ts')
 
 /** Writes an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
 export function dashboardTypes({ components, paths }) {
@@ -80,11 +81,72 @@ function objectType({ properties, required = [], additionalProperties }) {
   return `{\n${fields.join('\n')}\n}`
 }
 
+/** The operations that have a form in the dashboard. */
+const FORMS = [
+  ...['createCustomer', 'changeCustomer', 'createKey', 'createGrant', 'createOverride', 'createBlock', 'createToken'],
+  ...['createWebhook', 'changeWebhook'],
+]
+
+/** dashboardFields writes the fields of the forms as TypeScript: the kind of each, its bounds, and its sentence of the API. */
+export function dashboardFields({ components, paths }) {
+  const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const forms = FORMS.map((id) => {
+    const { $ref } = operations.find(({ operationId }) => operationId === id).requestBody.content['application/json']
+      .schema
+    const { properties, required = [] } = components.schemas[$ref.slice($ref.lastIndexOf('/') + 1)]
+    const fields = Object.entries(properties).map(([name, schema]) => {
+      const field = { ...limitsOf(nullable(schema)), ...(required.includes(name) && { isNeeded: true }) }
+      return `${name}: ${JSON.stringify({ ...field, ...(schema.description && { doc: schema.description }) })},`
+    })
+    return `${id}: {\n${fields.join('\n')}\n},`
+  })
+  return [
+    '// Written by scripts/dashboard-types.mjs from the operations of the admin API. Do not edit.',
+    '/** FIELDS are the fields that forms ask for, by operation, in the order of the API. */',
+    `export const FIELDS = {\n${forms.join('\n')}\n} as const`,
+    '',
+  ].join('\n\n')
+}
+
+/** nullable returns the one form of a field that may be null. */
+const nullable = (schema) => schema.anyOf?.find(({ type }) => type !== 'null') ?? schema
+
+function limitsOf({ type, pattern, maxLength, minimum, maximum, enum: of, items, maxItems }) {
+  if (of !== undefined) return { kind: 'choice', of }
+  if (type === 'boolean') return { kind: 'boolean' }
+  if (type === 'object') return { kind: 'pairs' }
+  if (type === 'integer') return { kind: 'integer', min: minimum, max: maximum }
+  if (type === 'array' && items.type === 'integer') {
+    return { kind: 'integers', min: items.minimum, max: items.maximum, most: maxItems }
+  }
+  if (/^\^\[0-9\]\{4\}-/.test(pattern ?? '')) return { kind: pattern.includes('T') ? 'time' : 'date' }
+  const max = maxLength ?? longest(pattern)
+  return { kind: 'text', ...(max !== undefined && { max }) }
+}
+
+/** longest returns how many characters a pattern of classes takes at most, such as `^[a-z][a-z0-9]{0,63}$`. */
+function longest(pattern = '') {
+  const parts = [...pattern.matchAll(/\[(?:\\.|[^\]\\])*\](?:\{\d+,(\d+)\})?/g)]
+  const isWhole = `^${parts.map(([part]) => part).join('')}$` === pattern
+  return isWhole && parts.length > 0 ? parts.reduce((sum, [, most]) => sum + Number(most ?? 1), 0) : undefined
+}
+
+/** apiDocument reads the OpenAPI document of the built service. */
+export async function apiDocument() {
+  const { operationsOf } = await import('../server/dist/admin/operations.js')
+  const { openApi } = await import('../server/dist/admin/api/open-api.js')
+  return openApi(operationsOf(''), '')
+}
+
 async function main() {
-  const { operationsOf } = await import('../server/dist/edge/admin/operations/operations.js')
-  const { openApi } = await import('../server/dist/edge/admin/api/open-api.js')
-  writeFileSync(typesFile, dashboardTypes(openApi(operationsOf(''), '')))
-  say(`wrote ${typesFile.slice(root.length + 1)}; "npx biome check --write" formats it`)
+  const document = await apiDocument()
+  for (const [file, text] of [
+    [typesFile, dashboardTypes(document)],
+    [fieldsFile, dashboardFields(document)],
+  ]) {
+    writeFileSync(file, text)
+    say(`wrote ${file.slice(root.length + 1)}; "npx biome check --write" formats it`)
+  }
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)

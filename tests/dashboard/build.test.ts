@@ -4,10 +4,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { dashboardTypes, typesFile } from '../../scripts/dashboard-types.mjs'
-import { openApi } from '../../server/src/admin/api/open-api.ts'
+import { apiDocument, dashboardFields, dashboardTypes, fieldsFile, typesFile } from '../../scripts/dashboard-types.mjs'
 import { type BuiltFile, MAX_HELD_BYTES } from '../../server/src/admin/dashboard/dashboard-files.ts'
-import { operationsOf } from '../../server/src/admin/operations.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const built = join(root, 'server/dist/dashboard')
@@ -73,13 +71,15 @@ describe('the built dashboard', () => {
 })
 
 describe('the sources of the dashboard', () => {
-  it('have the types of the admin API as it is: node scripts/dashboard-types.mjs writes them', () => {
+  it.each([
+    ['the types of the admin API', typesFile, dashboardTypes],
+    ['the fields of the forms', fieldsFile, dashboardFields],
+  ])('have %s as they are: node scripts/dashboard-types.mjs writes them', async (_, file, write) => {
     const biome = join(root, 'node_modules/.bin/biome')
-    const document = openApi(operationsOf(''), '') as Parameters<typeof dashboardTypes>[0]
-    const input = dashboardTypes(document)
-    const args = ['check', '--write', `--stdin-file-path=${typesFile}`]
-    const written = execFileSync(biome, args, { cwd: root, input, encoding: 'utf8' })
-    expect(readFileSync(typesFile, 'utf8')).toBe(written)
+    const document = (await apiDocument()) as Parameters<typeof write>[0]
+    const args = ['check', '--write', `--stdin-file-path=${file}`]
+    const written = execFileSync(biome, args, { cwd: root, input: write(document), encoding: 'utf8' })
+    expect(readFileSync(file, 'utf8')).toBe(written)
   })
 
   it('have no page at a path that the admin port answers otherwise', () => {

@@ -30,7 +30,7 @@ export interface Answer<Id extends OperationId> {
 /** What went wrong, and with which operation. */
 type Listener = (problem: { readonly status: number; readonly id: OperationId }) => void
 
-/** What is told of every answer that is no success: the session looks for its end. */
+/** Notified of every answer that is no success: the session looks for its end. */
 const listeners = new Set<Listener>()
 
 export function onProblem(listener: Listener): () => void {
@@ -65,7 +65,7 @@ async function send<Id extends OperationId>(id: Id, asked: Asked<Id>, isDry: boo
   if (signal !== undefined) init.signal = signal
   const response = await reach(id, addressOf(id, asked, isDry), init)
   if (response.ok) return response
-  throw told(id, await problemOf(response))
+  throw notified(id, await problemOf(response))
 }
 
 async function reach(id: OperationId, address: string, init: RequestInit): Promise<Response> {
@@ -73,16 +73,16 @@ async function reach(id: OperationId, address: string, init: RequestInit): Promi
     return await fetch(address, init)
   } catch (error) {
     if (init.signal?.aborted) throw error
-    throw told(id, new ApiProblem(0, '', 'The server cannot be reached.'))
+    throw notified(id, new ApiProblem(0, '', 'The server cannot be reached.'))
   }
 }
 
-function told(id: OperationId, problem: ApiProblem): ApiProblem {
+function notified(id: OperationId, problem: ApiProblem): ApiProblem {
   for (const listener of listeners) listener({ status: problem.status, id })
   return problem
 }
 
-/** addressOf spells the address of an operation, as a link has it too. */
+/** addressOf builds the address of an operation, also for links. */
 export function addressOf<Id extends OperationId>(
   id: Id,
   asked: { readonly params?: object | undefined; readonly query?: object | undefined },

@@ -2,10 +2,10 @@ import { signal } from '@preact/signals'
 import { withFrames } from './frame-list.ts'
 import type { LiveFrame } from './operations.ts'
 
-/** frames are those of the last hour, the oldest first; rules are told of the last five minutes. Each change is a new list. */
+/** frames are those of the last hour, the oldest first; only those of the last five minutes have rules. Each change is a new list. */
 export const frames = signal<readonly LiveFrame[]>([])
 
-/** Frames that came while nobody looked: a page that is hidden is not drawn. */
+/** Frames that arrived while the page was hidden: it is not drawn then. */
 let unseen: readonly LiveFrame[] = []
 
 /** lastFrameMs is the time of the newest frame, whether it is shown yet or not; 0 where there is none. */

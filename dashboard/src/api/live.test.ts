@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { comeback } from './comeback.ts'
 import { follow, frames, liveState, lostAtMs } from './live.ts'
+import { recovery } from './recovery.ts'
 
 /** Streams that the test speaks through. */
 class FakeStream {
@@ -59,7 +59,7 @@ describe('following the figures', () => {
     expect([frames.value.map(({ at_ms }) => at_ms), liveState.value]).toEqual([[1, 2, 3], 'live'])
   })
 
-  it('a stream that ends is opened again, and nobody is told', async () => {
+  it('a stream that ends is opened again, without a notice', async () => {
     await begin()
     last().onmessage?.(frame(1))
     const states: string[] = []
@@ -70,25 +70,25 @@ describe('following the figures', () => {
     expect([FakeStream.all.length, FakeStream.all[0].isClosed, states]).toEqual([2, true, ['live']])
   })
 
-  it('a server that does not answer is lost, is asked again, and heals', async () => {
+  it('a server that does not answer is lost, is asked again, and recovers', async () => {
     await begin()
     last().onmessage?.(frame(1))
-    const before = comeback.value
+    const before = recovery.value
     answer = away
     last().onerror?.()
     await vi.advanceTimersByTimeAsync(1_000)
     expect([liveState.value, typeof lostAtMs.value]).toEqual(['lost', 'number'])
     answer = async () => Response.json({ frames: [{ at_ms: 5 }] })
     await vi.advanceTimersByTimeAsync(15_000)
-    expect([liveState.value, lostAtMs.value, comeback.value]).toEqual(['live', undefined, before + 1])
+    expect([liveState.value, lostAtMs.value, recovery.value]).toEqual(['live', undefined, before + 1])
   })
 
   it('what was read without the database is read again when it is there', async () => {
     await begin()
-    const before = comeback.value
+    const before = recovery.value
     const times = ['up', 'away', 'away', 'up', 'up'].map((database, i) => {
       last().onmessage?.({ data: JSON.stringify({ at_ms: i + 1, database }) })
-      return comeback.value - before
+      return recovery.value - before
     })
     expect(times).toEqual([0, 0, 0, 1, 1])
   })

@@ -1,9 +1,9 @@
 import { signal } from '@preact/signals'
 import { addressOf, ask } from './client.ts'
-import { comeBack, comeback } from './comeback.ts'
 import { forgetFrames, keepFrames, lastFrameMs, showFrames } from './frames.ts'
 import type { LiveFrame } from './operations.ts'
 import { ApiProblem } from './problem.ts'
+import { announceRecovery, recovery } from './recovery.ts'
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 15_000
@@ -22,8 +22,8 @@ export const liveState = signal<LiveState>('waiting')
 export const lostAtMs = signal<number | undefined>(undefined)
 
 /**
- * follow reads the last hour and then each second, until it is told to stop. A stream that ends is opened again after a look at
- * what was missed; only when that look fails is the server lost. It heals by itself.
+ * follow reads the last hour and then each second, until it is stopped. A stream that ends is opened again after a look at
+ * what was missed; only when that look fails is the server lost. It recovers automatically.
  */
 export function follow(): () => void {
   let source: EventSource | undefined
@@ -70,7 +70,7 @@ export function follow(): () => void {
     database = more.at(-1)?.database ?? database
     liveState.value = 'live'
     lostAtMs.value = undefined
-    if (wasLost || (wasDatabaseAway && database === 'up')) comeBack()
+    if (wasLost || (wasDatabaseAway && database === 'up')) announceRecovery()
   }
   const open = (): void => {
     source = new EventSource(addressOf('watchLive', { query: { since: lastFrameMs() || undefined } }))
@@ -79,7 +79,7 @@ export function follow(): () => void {
       waitMs = FIRST_WAIT_MS
       later(SILENCE_MS, begin)
     }
-    // A browser opens an ended stream again by itself, but not one that was answered with an error.
+    // A browser reopens an ended stream, but not one that was answered with an error.
     source.onerror = () => {
       source?.close()
       later(waitMs, begin)
@@ -93,8 +93,8 @@ export function follow(): () => void {
 
   addEventListener('online', again)
   document.addEventListener('visibilitychange', again)
-  // It is told of what there is at once, and so begins.
-  const forget = comeback.subscribe(again)
+  // A subscription is notified of the current value immediately, and so begins.
+  const forget = recovery.subscribe(again)
   document.addEventListener('visibilitychange', showFrames)
   return () => {
     isOver = true

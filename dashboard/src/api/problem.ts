@@ -40,6 +40,10 @@ export class ApiProblem extends Error {
   }
 }
 
+/** asProblem returns what was thrown as an ApiProblem. */
+export const asProblem = (error: unknown): ApiProblem =>
+  error instanceof ApiProblem ? error : new ApiProblem(0, '', String(error))
+
 /** problemOf reads what an answer that is no success says. */
 export async function problemOf(response: Response): Promise<ApiProblem> {
   const seconds = Number(response.headers.get('Retry-After'))

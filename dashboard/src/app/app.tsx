@@ -33,7 +33,7 @@ export function App() {
     return (
       <main class="login">
         <State icon="nodes" title="The database is being opened">
-          This takes a few seconds after a start. The page goes on by itself.
+          This takes a few seconds after a start. The page continues automatically.
         </State>
       </main>
     )
@@ -42,7 +42,7 @@ export function App() {
     return (
       <main class="login">
         <State icon="wifi" title="The server cannot be reached">
-          It is tried again by itself.
+          The connection is retried automatically.
         </State>
         <Button onClick={() => void findSession()}>Try now</Button>
       </main>

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { Fragment } from 'preact'
-import { Dialog } from '../ui/dialog.tsx'
+import { Dialog } from '../kit/dialog.tsx'
 
 export const areKeysShown = signal(false)
 

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { ApiProblem } from '../api/problem.ts'
 import iconUrl from '../icon.svg'
+import { Dialog } from '../kit/dialog.tsx'
 import { go, place, safeAddress } from '../state/router.ts'
 import { leave, logIn, session } from '../state/session.ts'
 import { Button } from '../ui/button.tsx'
-import { Dialog } from '../ui/dialog.tsx'
 import { Field } from '../ui/field.tsx'
 
 /** Login takes a token and sends it once. It is kept nowhere in the browser. The page that was asked for is shown after it. */
@@ -59,7 +59,7 @@ interface LoginForm {
   readonly token: string
   readonly wrong: string | undefined
   readonly isBusy: boolean
-  /** The database is being opened: nobody can be logged in before that. */
+  /** The database is being opened: no login works before that. */
   readonly isWaiting: boolean
   setToken(token: string): void
   submit(event?: Event): void

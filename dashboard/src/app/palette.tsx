@@ -1,12 +1,13 @@
 import { signal } from '@preact/signals'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../api/client.ts'
+import { giveFocus } from '../kit/dialog.tsx'
+import { lastUndo } from '../kit/toasts.tsx'
+import { customerHref } from '../state/links.ts'
 import { go, here } from '../state/router.ts'
 import { logOut, may, session } from '../state/session.ts'
 import { nextTheme } from '../state/theme.ts'
-import { giveFocus } from '../ui/dialog.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { lastUndo } from '../ui/toasts.tsx'
 import { type Command, found } from './commands.ts'
 import { areKeysShown } from './keys.tsx'
 import { pages } from './pages.ts'
@@ -103,7 +104,7 @@ export function Palette() {
   const run = (command: Command | undefined): void => {
     if (command === undefined) return
     close()
-    // After it is closed and the focus is back: what runs may take the focus elsewhere.
+    // After it is closed and the focus is restored: the command may move the focus.
     setTimeout(() => command.run())
   }
   const press = (event: KeyboardEvent): void => {
@@ -165,5 +166,5 @@ export function Palette() {
 
 function customerCommand(id: string, name: string): Command {
   const text = name === '' || name === id ? id : `${name} (${id})`
-  return { text, icon: 'customers', kind: 'customer', run: () => go(`/customers/${encodeURIComponent(id)}`) }
+  return { text, icon: 'customers', kind: 'customer', run: () => go(customerHref(id)) }
 }

@@ -4,13 +4,14 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { follow, liveState, lostAtMs } from '../api/live.ts'
 import { clockTime } from '../format/time.ts'
 import iconUrl from '../icon.svg'
+import { closeDialog, OpenDialog } from '../kit/dialogs.tsx'
+import { Toasts } from '../kit/toasts.tsx'
 import { here, matchPath, place } from '../state/router.ts'
 import { isEnded, logOut, may, session } from '../state/session.ts'
 import { nextTheme, theme } from '../state/theme.ts'
 import { Button } from '../ui/button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { Badge, Notice, Skeleton, State } from '../ui/parts.tsx'
-import { Toasts } from '../ui/toasts.tsx'
 import { areKeysShown, isTyping, Keys } from './keys.tsx'
 import { LoginAgain } from './login.tsx'
 import { NotLoaded } from './not-loaded.tsx'
@@ -48,6 +49,7 @@ export function Shell() {
       </div>
       {isPaletteOpen.value && <Palette />}
       {areKeysShown.value && <Keys />}
+      <OpenDialog />
       {isEnded.value && <LoginAgain />}
       <Toasts />
     </div>
@@ -208,6 +210,9 @@ function CurrentPage() {
     }
   }, [page])
 
+  // Another page closes what was open over this one.
+  useEffect(closeDialog, [path])
+
   // A screen reader goes on at the new page, unless the page has put the focus somewhere itself. The first page leaves it alone.
   const shownPath = useRef(path)
   const isThere = loaded?.page === page
@@ -250,7 +255,7 @@ function CurrentPage() {
       {lostAtMs.value !== undefined && (
         <Notice tone="bad">
           The server has not answered since {clockTime(lostAtMs.value)}. What is shown is from before, and nothing can
-          be changed. It is tried again by itself.
+          be changed. The connection is retried automatically.
         </Notice>
       )}
       {content()}

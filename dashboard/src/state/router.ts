@@ -23,7 +23,7 @@ export function go(address: string, { replace = false } = {}): void {
   if (place.value.path !== before) scrollTo(0, 0)
 }
 
-/** setQuery changes what the address asks, so that a page that is filtered can be sent to somebody. */
+/** setQuery changes what the address asks, so that a filtered page can be shared. */
 export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
   const query = new URLSearchParams(location.search)
   for (const [name, value] of Object.entries(changes)) {

@@ -38,7 +38,7 @@ describe('findSession', () => {
     expect(session.value.kind).toBe(kind)
   })
 
-  it('follows the server while nobody is logged in', async () => {
+  it('follows the server while no one is logged in', async () => {
     answers([0, {}], [503, STARTING], [0, {}], [200, WHO])
     const seen: string[] = []
     for (let i = 0; i < 4; i++) {
@@ -48,7 +48,7 @@ describe('findSession', () => {
     expect(seen).toEqual(['unreachable', 'starting', 'unreachable', 'open'])
   })
 
-  it('logs nobody out because the server is away', async () => {
+  it('logs no one out because the server is unavailable', async () => {
     answers([200, WHO], [503, STARTING])
     await findSession()
     await findSession()

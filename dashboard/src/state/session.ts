@@ -1,9 +1,9 @@
 import { computed, effect, signal } from '@preact/signals'
 import { ask, onProblem } from '../api/client.ts'
-import { comeBack } from '../api/comeback.ts'
 import { liveState } from '../api/live.ts'
 import type { Session } from '../api/operations.ts'
 import { ApiProblem } from '../api/problem.ts'
+import { announceRecovery } from '../api/recovery.ts'
 
 /**
  * The session: being looked for, not there, or who is logged in. `starting`: the server is there, and cannot say yet, because its
@@ -65,14 +65,14 @@ const TRY_AGAIN_MS = 1_000
 const MAX_TRIES = 60
 
 /**
- * logIn sends the token; a cookie that scripts cannot read takes its place. While the database is being opened it tells
- * `waiting`, and tries again, for a minute.
+ * logIn sends the token; a cookie that scripts cannot read takes its place. While the database is being opened it calls
+ * `waiting`, and retries, for a minute.
  */
 export async function logIn(token: string, waiting: () => void = () => {}): Promise<void> {
   const { body } = await whenOpen(() => ask('logIn', { body: { token } }), waiting)
   session.value = { kind: 'open', who: body }
   isEnded.value = false
-  comeBack()
+  announceRecovery()
 }
 
 async function whenOpen<T>(work: () => Promise<T>, waiting: () => void): Promise<T> {

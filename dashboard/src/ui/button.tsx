@@ -4,16 +4,16 @@ import { Icon, type IconName } from './icon.tsx'
 interface ButtonProps {
   readonly children?: ComponentChildren
   readonly kind?: 'plain' | 'primary' | 'danger' | 'quiet'
-  readonly icon?: IconName
+  readonly icon?: IconName | undefined
   /** What a screen reader says, and a title: for a button without words. */
   readonly label?: string
   readonly isSmall?: boolean
-  readonly isDisabled?: boolean
+  readonly isDisabled?: boolean | undefined
   readonly isSubmit?: boolean
   readonly title?: string
-  /** Why it cannot be used now: it is shown, told as its title, and does nothing. */
+  /** Why it cannot be used now: it is shown as its title, and the button does nothing. */
   readonly why?: string | undefined
-  /** For a button that opens something beside it. */
+  /** For a button that opens something next to it. */
   readonly isExpanded?: boolean
   readonly onClick?: (event: MouseEvent) => void
 }
@@ -32,7 +32,7 @@ export function Button(props: ButtonProps) {
     isExpanded,
     onClick,
   } = props
-  const names = ['button', kind, isSmall && 'small', children === undefined && 'icon'].filter(Boolean).join(' ')
+  const names = ['button', kind, isSmall && 'small', !children && 'icon'].filter(Boolean).join(' ')
   return (
     <button
       type={isSubmit ? 'submit' : 'button'}

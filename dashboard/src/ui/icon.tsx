@@ -40,7 +40,7 @@ const PATHS = {
 
 export type IconName = keyof typeof PATHS
 
-/** Icon draws beside words: it says nothing to a screen reader. */
+/** Icon is drawn next to words: screen readers skip it. */
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (
     <svg

@@ -22,19 +22,20 @@ export function PageHead({ title, about, children }: { title: string; about?: Co
 
 interface CardProps extends Children {
   readonly title?: ComponentChildren
-  readonly beside?: ComponentChildren
+  /** Shown next to the title. */
+  readonly actions?: ComponentChildren
   /** No space around what is inside: for tables. */
   readonly isFlush?: boolean
   readonly span?: 'half' | 'third' | 'two-thirds' | 'quarter'
 }
 
-export function Card({ title, beside, isFlush, span, children }: CardProps) {
+export function Card({ title, actions, isFlush, span, children }: CardProps) {
   return (
     <section class={span === undefined ? 'card' : `card ${span}`}>
       {title && (
         <header>
           <h2>{title}</h2>
-          {beside && <div class="row wrap">{beside}</div>}
+          {actions && <div class="row wrap">{actions}</div>}
         </header>
       )}
       {isFlush ? children : <div class="inside">{children}</div>}
@@ -45,17 +46,17 @@ export function Card({ title, beside, isFlush, span, children }: CardProps) {
 interface FigureProps {
   readonly label: string
   readonly value: ComponentChildren
-  readonly beside?: ComponentChildren
+  readonly detail?: ComponentChildren
 }
 
 /** Figure is one number that matters. */
-export function Figure({ label, value, beside }: FigureProps) {
+export function Figure({ label, value, detail }: FigureProps) {
   return (
     <div class="card quarter">
       <div class="figure">
         <span class="label">{label}</span>
         <span class="value">{value}</span>
-        <span class="beside">{beside}</span>
+        <span class="detail">{detail}</span>
       </div>
     </div>
   )
@@ -72,8 +73,9 @@ export function Badge({ tone = 'plain', hasDot, children }: { tone?: Tone; hasDo
   )
 }
 
-/** Count is a number, shortened; the whole of it is in its title. */
-export function Count({ of }: { readonly of: number }) {
+/** Count is a number, shortened; all of its digits are in its title. A number that is not known is a dash. */
+export function Count({ of }: { readonly of: number | undefined }) {
+  if (of === undefined) return <span class="faint">–</span>
   return (
     <span class="num" title={wholeCount(of)}>
       {formatCount(of)}
@@ -155,7 +157,7 @@ export function Trouble({ problem, retry }: { readonly problem: ApiProblem; read
       <Icon name={problem.isOffline ? 'wifi' : 'alert'} />
       <strong>{title}</strong>
       {!problem.isOffline && <p class="break">{problem.message}</p>}
-      {problem.code !== '' && <code class="faint">{problem.code}</code>}
+      {!problem.message.startsWith(problem.code) && <code class="faint">{problem.code}</code>}
       {retry && <Button onClick={retry}>Try again</Button>}
     </div>
   )

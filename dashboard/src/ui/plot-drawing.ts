@@ -21,8 +21,8 @@ export interface Marker {
 export type PlotData = readonly (readonly (number | null | undefined)[])[]
 
 /** valueText is a value in words; no value is a dash. */
-export function valueText(value: number | null | undefined, spell: (value: number) => string): string {
-  return value === null || value === undefined ? '–' : spell(value)
+export function valueText(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value)
 }
 
 export interface Drawing {
@@ -30,19 +30,19 @@ export interface Drawing {
   readonly lines: readonly Line[]
   readonly height: number
   /** How a value is written. */
-  readonly spell: (value: number) => string
+  readonly format: (value: number) => string
   readonly markers: () => readonly Marker[]
   /** The pointer is at a place of the plot, in pixels, or left it. */
   readonly pointed: (left: number | undefined) => void
-  /** Somebody chose a part of the time, in seconds; nothing: all of it again. */
+  /** A part of the time was chosen, in seconds; undefined: all of it again. */
   readonly zoomed: (range: readonly [number, number] | undefined) => void
 }
 
-/** Steps between the values beside the plot: those that can be written with one digit. */
+/** Steps between the values next to the plot: one digit each. */
 const STEPS = Array.from({ length: 16 }, (_, i) => [1, 2, 5].map((digit) => Number(`${digit}e${i - 6}`))).flat()
 
-/** optionsOf says how a plot is drawn. Colours are those of the theme at this moment. */
-export function optionsOf({ element, lines, height, spell, markers, pointed, zoomed }: Drawing): uPlot.Options {
+/** optionsOf returns how a plot is drawn, in the colours of the current theme. */
+export function optionsOf({ element, lines, height, format, markers, pointed, zoomed }: Drawing): uPlot.Options {
   const style = getComputedStyle(element)
   const colorOf = (color: string): string => resolveColor(element, color)
   const axis = {
@@ -83,7 +83,7 @@ export function optionsOf({ element, lines, height, spell, markers, pointed, zoo
     },
     axes: [
       { ...axis, size: 28, space: 72, values: (_, times, __, ___, step) => times.map((at) => tickText(at, step)) },
-      { ...axis, size: 56, space: 36, incrs: STEPS, values: (_, values) => values.map((value) => spell(value)) },
+      { ...axis, size: 56, space: 36, incrs: STEPS, values: (_, values) => values.map((value) => format(value)) },
     ],
     series: [
       {},
@@ -111,7 +111,7 @@ export function optionsOf({ element, lines, height, spell, markers, pointed, zoo
   }
 }
 
-/** tickText is a time beside the plot: with seconds only where they differ. */
+/** tickText is a time under the plot: with seconds only where they differ. */
 function tickText(seconds: number, step: number): string {
   const text = clockTime(seconds * 1000)
   return step < 60 ? text : text.replace(/:\d\d(?=\D*$)/, '')

@@ -11,10 +11,10 @@ interface PlotTableProps {
   readonly lines: readonly Line[]
   readonly data: PlotData
   readonly markers: readonly Marker[]
-  readonly spell: (value: number) => string
+  readonly format: (value: number) => string
 }
 
-/** PlotTable is a plot in words, for those who want to read it: it is made when it is opened. */
+/** PlotTable is a plot as a table. It is rendered when it is opened. */
 export function PlotTable(props: PlotTableProps) {
   const [isOpen, setOpen] = useState(false)
   return (
@@ -25,7 +25,7 @@ export function PlotTable(props: PlotTableProps) {
   )
 }
 
-function Rows({ label, lines, data, markers, spell }: PlotTableProps) {
+function Rows({ label, lines, data, markers, format }: PlotTableProps) {
   const [times = [], ...values] = data
   const places = thinned(times.length, MOST_ROWS)
   return (
@@ -53,7 +53,7 @@ function Rows({ label, lines, data, markers, spell }: PlotTableProps) {
                 </td>
                 {lines.map((line, i) => (
                   <td key={line.label} class="right">
-                    {valueText(values[i]?.[place], spell)}
+                    {valueText(values[i]?.[place], format)}
                   </td>
                 ))}
                 <td class="break">

@@ -20,7 +20,7 @@ interface PlotProps {
   readonly markers?: readonly Marker[]
   readonly height?: number
   /** How a value is written. */
-  readonly spell: (value: number) => string
+  readonly format: (value: number) => string
   /** How much time is shown up to the last value; without it, all of the data. */
   readonly spanMs?: number
 }
@@ -31,16 +31,16 @@ const REACH = 6
 const NO_MARKERS: readonly Marker[] = []
 
 /**
- * Plot draws values over time. The legend tells the values at the pointer, or the last ones, so that nothing covers the lines. A part
+ * Plot draws values over time. The legend shows the values at the pointer, or the last ones, so that nothing covers the lines. A part
  * of the time is chosen by dragging, and stays while values come. The arrow keys go from value to value, Page Up and Page Down from
  * marker to marker.
  */
-export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, spell, spanMs }: PlotProps) {
+export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, format, spanMs }: PlotProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const shown = useRef({ data, markers, spanMs })
   shown.current = { data, markers, spanMs }
-  /** Where one looks: at a place of the plot, or at a time. */
+  /** What is looked at: a place of the plot, or a time. */
   const held = useRef<{ readonly left?: number; readonly seconds?: number }>({})
   const zoom = useRef<readonly [number, number]>(undefined)
   const isZoomed = useSignal(false)
@@ -95,7 +95,7 @@ export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, s
     const make = (): void => {
       plot.current?.destroy()
       const options = optionsOf({
-        ...{ element, lines, height, spell, zoomed: zoomTo },
+        ...{ element, lines, height, format, zoomed: zoomTo },
         markers: () => shown.current.markers,
         pointed: (left) => {
           held.current = left === undefined ? {} : { left }
@@ -133,7 +133,7 @@ export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, s
   return (
     <figure class="plot-figure">
       <figcaption class="legend">
-        <Legend {...{ lines, data, spell, look }} />
+        <Legend {...{ lines, data, format, look }} />
       </figcaption>
       <div class="legend">
         <Noted {...{ data, markers, look }} />
@@ -143,13 +143,13 @@ export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, s
           </Button>
         )}
       </div>
-      <PlotBox {...{ box, id, label, lines, data, spell, look, height }} onKeyDown={press} onBlur={leave} />
-      <PlotTable {...{ label, lines, data, markers, spell }} />
+      <PlotBox {...{ box, id, label, lines, data, format, look, height }} onKeyDown={press} onBlur={leave} />
+      <PlotTable {...{ label, lines, data, markers, format }} />
     </figure>
   )
 }
 
-/** A Look is what somebody looks at: the place of a value, and the markers there. */
+/** A Look is what is looked at: the index of a value, and the markers there. */
 interface Look {
   readonly place: number | undefined
   readonly notes: readonly Marker[]
@@ -159,12 +159,12 @@ const NOWHERE: Look = { place: undefined, notes: [] }
 interface LookProps {
   readonly lines: readonly Line[]
   readonly data: PlotData
-  readonly spell: (value: number) => string
+  readonly format: (value: number) => string
   readonly look: Signal<Look>
 }
 
-/** Legend names the lines, with their values where one looks, or else the last ones. */
-function Legend({ lines, data, spell, look }: LookProps) {
+/** Legend names the lines, with their values at the pointer, or else the last ones. */
+function Legend({ lines, data, format, look }: LookProps) {
   const at = look.value.place ?? (data[0]?.length ?? 0) - 1
   return (
     <>
@@ -172,14 +172,14 @@ function Legend({ lines, data, spell, look }: LookProps) {
         <span key={line.label} class="row">
           <span class={`swatch plot-${line.color}${line.isDashed ? ' dashed' : ''}`} />
           {line.label}
-          <span class="num value">{valueText(data[i + 1]?.[at], spell)}</span>
+          <span class="num value">{valueText(data[i + 1]?.[at], format)}</span>
         </span>
       ))}
     </>
   )
 }
 
-/** Noted tells the time that one looks at and what was changed there, or else how many changes there are to look at. */
+/** Noted shows the time that is looked at and the changes there, or else how many changes are marked. */
 function Noted({ data, markers, look }: Pick<LookProps, 'data' | 'look'> & { readonly markers: readonly Marker[] }) {
   const { place, notes } = look.value
   const ms = place === undefined ? undefined : data[0]?.[place]
@@ -208,17 +208,17 @@ interface PlotBoxProps extends LookProps {
   readonly onBlur: () => void
 }
 
-/** PlotBox holds the drawing. For the keyboard and screen readers it is a slider over time, whose value is told in words. */
-function PlotBox({ box, id, label, lines, data, spell, look, height, onKeyDown, onBlur }: PlotBoxProps) {
+/** PlotBox holds the drawing. For the keyboard and screen readers it is a slider over time, with its value in words. */
+function PlotBox({ box, id, label, lines, data, format, look, height, onKeyDown, onBlur }: PlotBoxProps) {
   const { place, notes } = look.value
   const last = Math.max(0, (data[0]?.length ?? 0) - 1)
   const ms = place === undefined ? undefined : data[0]?.[place]
-  const told =
+  const spoken =
     ms == null
       ? 'The arrow keys go through the values'
       : [
           clockTime(ms),
-          ...lines.map((line, i) => `${line.label} ${valueText(data[i + 1]?.[place as number], spell)}`),
+          ...lines.map((line, i) => `${line.label} ${valueText(data[i + 1]?.[place as number], format)}`),
           ...notes.map(({ text }) => text),
         ].join(', ')
   return (
@@ -232,7 +232,7 @@ function PlotBox({ box, id, label, lines, data, spell, look, height, onKeyDown, 
       aria-valuemin={0}
       aria-valuemax={last}
       aria-valuenow={place ?? last}
-      aria-valuetext={told}
+      aria-valuetext={spoken}
       style={{ height: `${height}px` }}
       onKeyDown={onKeyDown}
       onBlur={onBlur}
@@ -249,7 +249,7 @@ function rangeOf(seconds: ArrayLike<number>, spanMs: number | undefined): [min: 
   return first < last ? [first, last] : [last - 60, last]
 }
 
-/** lookOf finds the value that is nearest to where one looks, and the markers within reach. */
+/** lookOf returns the value nearest to what is looked at, and the markers within reach. */
 function lookOf(plot: uPlot, { left, seconds }: { left?: number; seconds?: number }, markers: readonly Marker[]): Look {
   const time = seconds ?? (left === undefined ? undefined : plot.posToVal(left, 'x'))
   if (time === undefined || plot.data[0].length === 0) return NOWHERE

@@ -42,7 +42,7 @@ export interface AuditFilter {
   readonly kind: Kind | ''
   readonly customer: string
   readonly span: Span
-  /** Of a span of one's own, as an input of the type datetime-local has it. */
+  /** Of a span between two times, as an input of the type datetime-local holds it. */
   readonly from: string
   readonly to: string
   /** A change at this time is looked for. */

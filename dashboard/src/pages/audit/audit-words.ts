@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../api/operations.ts'
 import { fullTime } from '../../format/time.ts'
-import { differences } from '../../ui/preview-view.tsx'
+import { differences } from '../../kit/preview/preview-view.tsx'
 import { NOUNS } from './audit-filter.ts'
 
 const VERBS: Readonly<Record<string, string>> = {

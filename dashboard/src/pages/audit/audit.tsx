@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import type { AuditEntry, Operations } from '../../api/operations.ts'
-import { type Pages, usePages } from '../../api/pages.ts'
-import { ApiProblem } from '../../api/problem.ts'
+import { type ApiProblem, asProblem } from '../../api/problem.ts'
+import { messageOf, notify } from '../../kit/toasts.tsx'
+import { type Pages, usePages } from '../../kit/use-pages.ts'
 import { place } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Icon } from '../../ui/icon.tsx'
 import { Card, Notice, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
-import { messageOf, tell } from '../../ui/toasts.tsx'
 import { exportAddress, exportAll, type Format, keepFile } from './audit-export.ts'
 import { type AuditFilter, type AuditQuery, filterOf, isMeant, queryOf } from './audit-filter.ts'
 import { EntryView } from './entry-view.tsx'
@@ -25,17 +25,14 @@ export function Audit() {
   const isLookedFor = filter.sequence !== undefined || filter.atMs !== undefined
   return (
     <>
-      <PageHead
-        title="Audit"
-        about="Every change: who, when, what, why and from where. Nobody can change what stands here."
-      >
+      <PageHead title="Audit" about="Every change: who, when, what, why and from where. Entries cannot be changed.">
         <Export query={query} format="csv" text="CSV" />
         <Export query={query} format="jsonl" text="JSON lines" />
       </PageHead>
       <div class="stack">
         <Verify isAsked={search.has('verify')} />
         <Card>
-          <FilterForm filter={filter} seen={list.items ?? []} />
+          <FilterForm filter={filter} seen={list.data ?? []} />
         </Card>
         {isLookedFor && (
           <Notice>
@@ -54,7 +51,7 @@ export function Audit() {
 }
 
 function Entries({ list, filter }: { readonly list: Pages<AuditEntry>; readonly filter: AuditFilter }) {
-  const { items, problem, reload, hasMore, isLoadingMore, more } = list
+  const { data: items, problem, reload, hasMore, isLoadingMore, more } = list
   if (items === undefined) return problem ? <Trouble problem={problem} retry={reload} /> : <Skeleton lines={8} />
   if (items.length === 0) {
     return (
@@ -117,9 +114,10 @@ function Export({
     try {
       const { parts, isWhole } = await exportAll(query, format)
       keepFile(parts, `sluice-audit.${format}`, TYPES[format])
-      if (!isWhole) tell('The file has the newest 100,000 changes. Narrow the filter for older ones.', { isBad: true })
+      if (!isWhole)
+        notify('The file has the newest 100,000 changes. Narrow the filter for older ones.', { isBad: true })
     } catch (error) {
-      tell(`The export failed: ${messageOf(error)}`, { isBad: true })
+      notify(`The export failed: ${messageOf(error)}`, { isBad: true })
     }
     setBusy(false)
   }
@@ -154,7 +152,7 @@ function Verify({ isAsked }: { readonly isAsked: boolean }) {
     try {
       setResult((await ask('verifyAudit', {})).body)
     } catch (error) {
-      setProblem(error instanceof ApiProblem ? error : new ApiProblem(0, '', String(error)))
+      setProblem(asProblem(error))
     }
     setBusy(false)
   }

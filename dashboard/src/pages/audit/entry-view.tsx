@@ -1,6 +1,7 @@
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AuditEntry } from '../../api/operations.ts'
+import { customerHref } from '../../state/links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Time } from '../../ui/parts.tsx'
 import { changesOf, doneText } from './audit-words.ts'
@@ -36,7 +37,7 @@ export function EntryView({ entry, isMeant }: { readonly entry: AuditEntry; read
           {customer !== null && customer !== target.id && (
             <>
               {' '}
-              of <a href={`/customers/${encodeURIComponent(customer)}`}>{customer}</a>
+              of <a href={customerHref(customer)}>{customer}</a>
             </>
           )}
         </p>

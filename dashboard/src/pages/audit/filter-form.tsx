@@ -1,6 +1,6 @@
 import type { AuditEntry } from '../../api/operations.ts'
+import { CustomerInput, optionsOf, SelectInput, SuggestInput, TextInput } from '../../kit/inputs.tsx'
 import { setQuery } from '../../state/router.ts'
-import { CustomerField } from '../../ui/customer-field.tsx'
 import { Field } from '../../ui/field.tsx'
 import { ACTIONS, type AuditFilter, KINDS, NOUNS, type Span } from './audit-filter.ts'
 
@@ -12,77 +12,55 @@ const SPANS: readonly (readonly [Span, string])[] = [
   ['own', 'Between two times'],
 ]
 
-/** set changes the filter in the address; what was looked for in it is over. */
+/** set changes the filter in the address, and ends the search for one entry. */
 const set = (changes: Readonly<Record<string, string>>): void => setQuery({ ...changes, at: undefined })
-const typedIn = (event: Event): string => (event.currentTarget as HTMLInputElement).value
 
-/** FilterForm is the filter as fields. Each change is in the address at once. */
+/** FilterForm shows the filter as fields. Each change is in the address immediately. */
 export function FilterForm({ filter, seen }: { readonly filter: AuditFilter; readonly seen: readonly AuditEntry[] }) {
-  const actors = [...new Set(seen.map(({ actor }) => actor.name))]
+  const actors = optionsOf([...new Set(seen.map(({ actor }) => actor.name))])
+  const kinds = KINDS.map((kind) => [kind, NOUNS[kind]] as const)
+  const { actor, kind, action, customer, span, from, to } = filter
+  const pick = (name: string) => (value: string) => set({ [name]: value })
   return (
     <search class="fields audit-filter">
       <Field label="Who">
-        <input
-          list="audit-actors"
-          placeholder="Name or id of a token"
-          value={filter.actor}
-          onInput={(event: Event) => set({ actor: typedIn(event) })}
+        <SuggestInput value={actor} onChange={pick('actor')} options={actors} placeholder="Name or id of a token" />
+      </Field>
+      <Field label="What">
+        <SelectInput
+          value={kind}
+          onChange={(chosen) => set({ kind: chosen, action: '' })}
+          options={[['', 'Everything'], ...kinds]}
         />
       </Field>
-      <datalist id="audit-actors">
-        {actors.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-      <Field label="What">
-        <select value={filter.kind} onChange={(event: Event) => set({ kind: typedIn(event), action: '' })}>
-          <option value="">Everything</option>
-          {KINDS.map((kind) => (
-            <option key={kind} value={kind}>
-              {NOUNS[kind]}
-            </option>
-          ))}
-        </select>
-      </Field>
       <Field label="Action">
-        <select value={filter.action} onChange={(event: Event) => set({ action: typedIn(event) })}>
-          <option value="">Every action</option>
-          {actionsOf(filter).map((action) => (
-            <option key={action} value={action}>
-              {action}
-            </option>
-          ))}
-        </select>
+        <SelectInput
+          value={action}
+          onChange={pick('action')}
+          options={[['', 'Every action'], ...optionsOf(actionsOf(filter))]}
+        />
       </Field>
-      <CustomerField value={filter.customer} onChange={(customer) => set({ customer })} />
+      <Field label="Customer">
+        <CustomerInput value={customer} onChange={pick('customer')} />
+      </Field>
       <Field label="When">
-        <select value={filter.span} onChange={(event: Event) => set({ span: typedIn(event), from: '', to: '' })}>
-          {SPANS.map(([span, text]) => (
-            <option key={span} value={span}>
-              {text}
-            </option>
-          ))}
-        </select>
+        <SelectInput value={span} onChange={(chosen) => set({ span: chosen, from: '', to: '' })} options={SPANS} />
       </Field>
-      {filter.span === 'own' && (
-        <>
-          <Field label="From">
-            <input
-              type="datetime-local"
-              value={filter.from}
-              onInput={(event: Event) => set({ from: typedIn(event) })}
-            />
-          </Field>
-          <Field label="To">
-            <input type="datetime-local" value={filter.to} onInput={(event: Event) => set({ to: typedIn(event) })} />
-          </Field>
-        </>
+      {span === 'own' && (
+        <Field label="From">
+          <TextInput type="datetime-local" value={from} onChange={pick('from')} />
+        </Field>
+      )}
+      {span === 'own' && (
+        <Field label="To">
+          <TextInput type="datetime-local" value={to} onChange={pick('to')} />
+        </Field>
       )}
     </search>
   )
 }
 
-/** actionsOf offers those of the kind that is chosen, and the one of the address whatever it is. */
+/** actionsOf offers those of the chosen kind, and the one of the address whatever it is. */
 function actionsOf({ kind, action }: AuditFilter): readonly string[] {
   const known = ACTIONS.filter((each) => kind === '' || each.startsWith(`${kind}.`))
   return action === '' || known.includes(action) ? known : [action, ...known]

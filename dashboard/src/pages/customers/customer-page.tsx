@@ -1,21 +1,18 @@
-import { useEffect, useState } from 'preact/hooks'
 import type { Params } from '../../app/pages.ts'
+import { useTitle } from '../../state/title.ts'
 import { Card, PageHead, Skeleton, State } from '../../ui/parts.tsx'
-import { CustomerDialogs } from './customer-dialogs.tsx'
-import { CustomerHead } from './customer-head.tsx'
 import './customers.css'
-import { FactsCard } from './facts-card.tsx'
-import { GrantsCard } from './grants-card.tsx'
-import { KeysCard } from './keys-card.tsx'
-import { LimitsCard } from './limits-card.tsx'
-import type { Opened } from './opened.ts'
-import { OverridesCard } from './overrides-card.tsx'
-import { QuotaTrouble, WithDatabase } from './quota-trouble.tsx'
-import { RefusalsCard } from './refusals-card.tsx'
-import { authorsOf } from './timeline.ts'
-import { TimelineCard } from './timeline-card.tsx'
-import { UsageCard } from './usage-card.tsx'
-import { useCustomer } from './use-customer.ts'
+import { CustomerHeader } from './cards/customer-header.tsx'
+import { FactsCard } from './cards/facts-card.tsx'
+import { GrantsCard } from './cards/grants-card.tsx'
+import { KeysCard } from './cards/keys-card.tsx'
+import { LimitsCard } from './cards/limits-card.tsx'
+import { OverridesCard } from './cards/overrides-card.tsx'
+import { RefusalsCard } from './cards/refusals-card.tsx'
+import { TimelineCard } from './cards/timeline-card.tsx'
+import { UsageCard } from './cards/usage-card.tsx'
+import { CustomerTrouble, WithDatabase } from './cards/with-database.tsx'
+import { useCustomer } from './data/use-customer.ts'
 
 export function CustomerPage({ params: { id = '' } }: { readonly params: Params }) {
   return (
@@ -25,17 +22,11 @@ export function CustomerPage({ params: { id = '' } }: { readonly params: Params 
   )
 }
 
-/** OneCustomer shows what a customer has used, why it was refused, who changed what, and everything that can be done about it. */
+/** OneCustomer shows what a customer has used, why it was refused and who changed what, and offers every change. */
 function OneCustomer({ id }: { readonly id: string }) {
-  const [opened, setOpened] = useState<Opened>()
-  const data = useCustomer(id, opened?.kind === 'remove')
-  const { data: customer, problem, reload } = data.customer
-  const name = customer?.name ?? id
-  useEffect(() => {
-    document.title = `${name} · Sluice`
-  }, [name])
-
-  if (customer === undefined) {
+  const { data, problem, reload } = useCustomer(id)
+  useTitle(data?.customer.name ?? id)
+  if (data === undefined) {
     if (problem === undefined) return <Skeleton lines={8} />
     return (
       <>
@@ -43,38 +34,28 @@ function OneCustomer({ id }: { readonly id: string }) {
         <Card isFlush>
           {problem.code === 'RECORD_UNKNOWN' ? (
             <State icon="customers" title="There is no such customer">
-              It may have been removed. The <a href="/audit">audit log</a> knows.
+              It may have been removed. The <a href="/audit">audit log</a> shows when.
             </State>
           ) : (
-            <QuotaTrouble problem={problem} retry={reload} />
+            <CustomerTrouble problem={problem} retry={reload} />
           )}
         </Card>
       </>
     )
   }
-  const authors = authorsOf(data.changes.data?.items ?? [])
   return (
     <div class="stack">
-      <CustomerHead customer={customer} data={data} authors={authors} onOpen={setOpened} />
-      <LimitsCard data={data} authors={authors} onOpen={setOpened} />
+      <CustomerHeader data={data} />
+      <LimitsCard data={data} />
       <div class="grid">
         <UsageCard usage={data.usage} limits={data.limits.data ?? []} />
-        <FactsCard customer={customer} onOpen={setOpened} />
-        <OverridesCard data={data} authors={authors} onOpen={setOpened} />
-        <GrantsCard data={data} authors={authors} onOpen={setOpened} />
-        <RefusalsCard refusals={data.refusals} keys={data.keys.data ?? []} />
-        <KeysCard data={data} onOpen={setOpened} />
+        <FactsCard data={data} />
+        <OverridesCard data={data} />
+        <GrantsCard data={data} />
+        <RefusalsCard data={data} />
+        <KeysCard data={data} />
       </div>
-      <TimelineCard customerId={id} changes={data.changes} />
-      {opened && (
-        <CustomerDialogs
-          opened={opened}
-          customer={customer}
-          data={data}
-          onClose={() => setOpened(undefined)}
-          onDone={data.reload}
-        />
-      )}
+      <TimelineCard data={data} />
     </div>
   )
 }

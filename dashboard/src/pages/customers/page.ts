@@ -6,7 +6,7 @@ export const pages: readonly Page[] = [
     title: 'Customers',
     menu: { group: 'Sell', order: 10, icon: 'customers' },
     words: 'keys limits quota raise grant block',
-    load: () => import('./customers-page.tsx').then(({ CustomersPage }) => CustomersPage),
+    load: () => import('./list/customers-page.tsx').then(({ CustomersPage }) => CustomersPage),
   },
   {
     path: '/customers/:id',

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
-import { type Resource, useResource } from '../../api/resource.ts'
+import { notify } from '../../kit/toasts.tsx'
+import { type Resource, useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Notice, PageHead, Skeleton, State, Trouble } from '../../ui/parts.tsx'
-import { tell } from '../../ui/toasts.tsx'
 import { useRuleTree, useSwitches } from '../rules/rules-data.ts'
 import { NO_SWITCHES } from '../rules/switch-state.ts'
 import { Answer } from './answer.tsx'
@@ -20,7 +20,7 @@ const AGAIN_MS = 3_000
 const KNOWN_PATTERNS = 200
 const BLANK: Question = { domain: '', descriptors: [{ entries: [{ key: '', value: '' }] }] }
 
-/** Explain says why a request is refused. What is asked stands in the address, so that it can be sent to somebody: without secret values. */
+/** Explain shows why a request is refused. The address holds the question, without secret values, so that it can be shared. */
 export function Explain() {
   const query = place.value.query.get('q') ?? ''
   const tree = useRuleTree({ limit: 1 })
@@ -95,9 +95,9 @@ export function Explain() {
 async function copyAddress(): Promise<void> {
   try {
     await navigator.clipboard.writeText(location.href)
-    tell('The link is copied. It holds the request, without secret values.')
+    notify('The link is copied. It holds the request, without secret values.')
   } catch {
-    tell('The browser does not let the link be copied. It is in the address bar.', { isBad: true })
+    notify('The browser does not let the link be copied. It is in the address bar.', { isBad: true })
   }
 }
 

@@ -4,7 +4,7 @@ import { isWhole, type Question, understand } from './question.ts'
 
 /**
  * The last question that was asked, with its secret values, by what the address holds of it. It is kept in memory alone: back from
- * another page, nobody types an API key again, and neither the history nor the server's logs have it.
+ * another page, an API key is not typed again, and neither the history nor the server's logs have it.
  */
 let last: { readonly query: string; readonly question: Question } | undefined
 

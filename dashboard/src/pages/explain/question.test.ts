@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { asQuery, type Entry, isWhole, understand } from './question.ts'
 
-/** spelled is what was understood, in short: the domain, and each descriptor. */
-function spelled(text: string, domain?: string): unknown {
+/** shortened returns what was understood, in short: the domain, and each descriptor. */
+function shortened(text: string, domain?: string): unknown {
   const read = understand(text, domain)
   if (read.kind === 'unclear') return read.why
   const { question, as } = read
@@ -51,12 +51,12 @@ test.each([
     ['a request', 'api', 'user=42'],
   ],
 ])('%s is understood', (_, text, expected) => {
-  expect(spelled(text)).toEqual(expected)
+  expect(shortened(text)).toEqual(expected)
 })
 
 test('a domain that is not named is the one that is meant', () => {
-  expect(spelled('user=alice', 'shop')).toEqual(['key=value', 'shop', 'user=alice'])
-  expect(spelled(CHECK, 'shop')).toEqual(['a request', 'api', 'user=alice'])
+  expect(shortened('user=alice', 'shop')).toEqual(['key=value', 'shop', 'user=alice'])
+  expect(shortened(CHECK, 'shop')).toEqual(['a request', 'api', 'user=alice'])
 })
 
 test.each([
@@ -68,23 +68,23 @@ test.each([
   ['{"domain":"api","descriptors":[{}]}', 'A descriptor has entries: a list of key and value.'],
   ['{"domain":"api","descriptors":[{"entries":[{"value":"x"}]}]}', 'Each entry of a descriptor has a key and a value.'],
   ['{"domain":"x","reason":"unknown_domain"}', 'This line of the decision log names no key: unknown_domain.'],
-  ['domain=api', 'There is a domain, but no key=value beside it.'],
+  ['domain=api', 'There is a domain, but no key=value with it.'],
   ['x'.repeat(100_001), 'This is too long for one request.'],
 ])('what is not understood says why: %s', (text, why) => {
-  expect(spelled(text)).toBe(why)
+  expect(shortened(text)).toBe(why)
 })
 
-test('a hashed value is told, because its counter cannot be found', () => {
+test('a hashed value is reported, because its counter cannot be found', () => {
   const read = understand(
     '{"domain":"api","key":"api_key=sk_l~6f1c0e9d2b7a4835","outcome":"refused","reason":"over_limit"}',
   )
   expect(read.kind === 'understood' && read.notes).toEqual([
-    'Then it was refused: over limit. The counters below are those of now.',
+    'Then it was refused: over limit. The counters below are current.',
     'The value of api_key is shown as a hash, because it is secret. Type the value itself to find its counter.',
   ])
 })
 
-test('a cost above 1 is told', () => {
+test('a cost above 1 is reported', () => {
   const read = understand(CHECK.replace('}]}]', '}]}],"cost":20'))
   expect(read.kind === 'understood' && read.notes).toEqual([
     'It costs 20. What is said here is about a request of cost 1.',
@@ -100,7 +100,7 @@ test('hostile text takes no more than a moment, and comes through as it is', () 
   expect(understand('a="'.repeat(30_000)).kind).toBeDefined()
 })
 
-test('what is spelled for the address is understood as the same', () => {
+test('what is written for the address is understood as the same', () => {
   const question = { domain: 'a b', descriptors: [{ entries: [{ key: 'k', value: 'ü|=%&' }] }] }
   const read = understand(asQuery(question))
   expect(read.kind === 'understood' && read.question).toEqual(question)

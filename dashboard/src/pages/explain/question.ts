@@ -25,7 +25,7 @@ export type Understood =
 const MOST_CHARACTERS = 100_000
 
 /**
- * understand reads what somebody pasted: a request of /v1/check or of Envoy as JSON, also within a curl command; a line of the
+ * understand reads what was pasted: a request of /v1/check or of Envoy as JSON, also within a curl command; a line of the
  * decision log; a counter's key; or key=value, a line for each descriptor. `domain` is the one that is meant if none is named.
  */
 export function understand(text: string, domain = ''): Understood {
@@ -97,9 +97,7 @@ function ofLogLine(json: Fields, key: string, domain: string): Understood {
   if (typeof json.reason === 'string') {
     const outcome = typeof json.outcome === 'string' ? json.outcome : 'refused'
     const rule = typeof json.rule === 'string' ? ` by ${json.rule}` : ''
-    notes.push(
-      `Then it was ${outcome}${rule}: ${json.reason.replaceAll('_', ' ')}. The counters below are those of now.`,
-    )
+    notes.push(`Then it was ${outcome}${rule}: ${json.reason.replaceAll('_', ' ')}. The counters below are current.`)
   }
   return understood({ domain, descriptors: [{ entries }] }, 'a line of the decision log', notes)
 }
@@ -143,7 +141,7 @@ function ofText(text: string, meant: string): Understood {
     const rest = entries.filter((entry) => entry !== named)
     if (rest.length > 0) descriptors.push({ entries: rest })
   }
-  if (descriptors.length === 0) return unclear('There is a domain, but no key=value beside it.')
+  if (descriptors.length === 0) return unclear('There is a domain, but no key=value with it.')
   return understood({ domain, descriptors }, 'key=value', [])
 }
 
@@ -177,7 +175,7 @@ function understood(question: Question, as: string, notes: readonly string[]): U
   return { kind: 'understood', question, as, notes: [...notes, ...new Set(more)] }
 }
 
-/** asQuery spells a question for the address of the page. */
+/** asQuery formats a question for the address of the page. */
 export const asQuery = (question: Question): string => JSON.stringify(question)
 
 /** isWhole says whether a question can be asked: nothing in it is left open. */

@@ -1,7 +1,7 @@
 import type { Counter, Override } from '../../api/operations.ts'
 import type { Entry } from './question.ts'
 
-/** Entries that name a customer, as the service reads them unless it is told otherwise. */
+/** Entries that name a customer, as the service reads them by default. */
 const CUSTOMER_KEYS = ['customer', 'customer_id', 'tenant']
 const API_KEY_KEYS = ['api_key', 'x-api-key']
 /** As many characters of a key are kept for people to see. */
@@ -26,7 +26,7 @@ export function callerOf(entries: readonly Entry[]): Caller | undefined {
   return undefined
 }
 
-/** overrideName spells what an override is for: the rule of the caller itself, or a level below it. */
+/** overrideName builds the descriptor of an override: the rule of the caller itself, or a level below it. */
 export function overrideName(entries: readonly Entry[], { at }: Caller): string {
   const below = entries.slice(at + 1)
   if (below.length === 0) return 'default'

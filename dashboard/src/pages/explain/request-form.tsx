@@ -1,6 +1,6 @@
 import { useMemo, useRef, useState } from 'preact/hooks'
 import type { RuleNode, RuleTree } from '../../api/operations.ts'
-import type { Resource } from '../../api/resource.ts'
+import type { Resource } from '../../kit/use-resource.ts'
 import { Button } from '../../ui/button.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Choice, Notice } from '../../ui/parts.tsx'
@@ -99,7 +99,7 @@ interface DomainProps {
   readonly onDomain: (domain: string) => void
 }
 
-/** DomainInput offers the domains that have rules. Where they cannot be read, one can be typed; a field never becomes another while somebody uses it. */
+/** DomainInput offers the domains that have rules. If they cannot be read, one can be typed; a field in use never changes its kind. */
 function DomainInput({ domain, tree: { data, problem }, onDomain, ...field }: DomainProps) {
   if (data === undefined && problem !== undefined)
     return <input {...field} value={domain} onInput={(event) => onDomain(event.currentTarget.value)} />

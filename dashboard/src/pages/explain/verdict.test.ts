@@ -59,7 +59,7 @@ test('a refusal names the rule and what would admit', () => {
   expect(verdictOf(answer({ admitted: false, counters: [counter(), refusing()] }))).toEqual({
     tone: 'bad',
     title: 'Refused by per-user',
-    sentence: '5 of 5 are used, and all of it is back in 1 min. Wait 12s.',
+    sentence: '5 of 5 are used, and the whole budget is available in 1 min. Wait 12s.',
   })
 })
 

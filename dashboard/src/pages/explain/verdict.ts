@@ -80,7 +80,7 @@ function admittedBy(first: Counter): Verdict {
 }
 
 const usedText = ({ used, limit, reset_after_ms: ms }: Counter): string =>
-  `${used} of ${limit} are used${ms > 0 ? `, and all of it is back in ${durationText(ms, Math.ceil)}` : ''}.`
+  `${used} of ${limit} are used${ms > 0 ? `, and the whole budget is available in ${durationText(ms, Math.ceil)}` : ''}.`
 
 /**
  * withoutSecrets keeps of a question what may stand in an address, which others read: values that the server shows, too. What it does

@@ -16,19 +16,19 @@ export function ruleVersionOf(nodes: readonly Node[]): string | undefined {
 export const hasOtherRules = (node: Node, common: string | undefined): boolean =>
   !node.is_away && node.rule_version !== common
 
-/** lagOf is how many changes of quotas a node does not know yet. Quotas of a node that is away are not in force anywhere. */
+/** lagOf returns how many changes of quotas a node lacks. Nodes that are unavailable do not count: they decide nothing. */
 export function lagOf(node: Node, nodes: readonly Node[]): number {
   const newest = Math.max(0, ...nodes.filter(({ is_away }) => !is_away).map(({ revision }) => revision))
   return Math.max(0, newest - node.revision)
 }
 
-/** A FleetCount is how many nodes are listed, and how many of them are away. */
+/** A FleetCount is how many nodes are listed, and how many of them are unavailable. */
 export interface FleetCount {
   readonly all: number
   readonly away: number
 }
 
-/** fleetCount counts the nodes, for every place that tells it: those of the list, and, before that is read, those of the figures. */
+/** fleetCount counts the nodes of the list or, before it is read, those of the live figures. */
 export function fleetCount(frame: LiveFrame | undefined, nodes: readonly Node[]): FleetCount {
   if (nodes.length === 0) return { all: frame?.nodes ?? 0, away: frame?.nodes_away ?? 0 }
   return { all: nodes.length, away: nodes.filter(({ is_away }) => is_away).length }
@@ -49,7 +49,7 @@ export interface Trouble {
 }
 
 const COUNTS_LOCALLY =
-  'Counting locally: budgets are per node until it is back. Rules that are told to refuse or to admit meanwhile do that.'
+  'Counting locally: budgets are per node until it recovers. Rules that are set to refuse or to admit do so until then.'
 
 /** troublesOf lists what is wrong, the worst first. */
 export function troublesOf(frame: LiveFrame | undefined, nodes: readonly Node[]): readonly Trouble[] {
@@ -105,7 +105,7 @@ function databaseTroubles(frame: LiveFrame | undefined): Trouble[] {
   return [
     {
       ...{ id: 'database', tone: 'warn', title: 'The database cannot be reached' },
-      text: 'Limits, blocks and tiers that were last known stay in force. Changes are refused until it is back.',
+      text: 'The last known limits, blocks and tiers stay in force. Changes are refused until it recovers.',
       ...{ href: '/nodes', link: 'See the nodes' },
     },
   ]
@@ -130,7 +130,7 @@ function ruleTroubles(nodes: readonly Node[]): Trouble[] {
   ]
 }
 
-/** Two nodes of one name cannot be told apart, and a restart of one would hide that the other has died. */
+/** Two nodes of one name look the same, and a restart of one would hide that the other has died. */
 function nameTroubles(nodes: readonly Node[]): Trouble[] {
   const running = nodes.filter(({ is_away }) => !is_away).map(({ name }) => name)
   const twice = running.find((name, i) => running.indexOf(name) !== i)
@@ -138,7 +138,7 @@ function nameTroubles(nodes: readonly Node[]): Trouble[] {
   return [
     {
       ...{ id: 'names', tone: 'warn', title: `Several nodes are called ${twice}` },
-      text: 'Give each node a name of its own, which stays the same after a restart: --node-name.',
+      text: 'Give each node a unique name, which stays the same after a restart: --node-name.',
       ...{ href: '/nodes', link: 'See the nodes' },
     },
   ]

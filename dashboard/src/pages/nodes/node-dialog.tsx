@@ -2,9 +2,9 @@ import { durationText } from 'sluice/internal/core/duration-text'
 import type { Node } from '../../api/operations.ts'
 import { formatRate } from '../../format/rate.ts'
 import { clockTime } from '../../format/time.ts'
-import { Dialog } from '../../ui/dialog.tsx'
+import { Dialog } from '../../kit/dialog.tsx'
+import { type Column, RecordList } from '../../kit/record-list.tsx'
 import { Badge, Notice, State, Time } from '../../ui/parts.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
 import { CircuitBadge, StoreBadge } from './badges.tsx'
 import { bytesText, hasOtherRules, lagOf, ruleVersionOf } from './fleet.ts'
 
@@ -20,8 +20,8 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
   if (node === undefined) {
     return (
       <Dialog title="Node" onClose={onClose}>
-        <State icon="nodes" title="This node is not known">
-          Nodes that end, are away for ten minutes, or have been started again are no longer listed under this id.
+        <State icon="nodes" title="This node is unknown">
+          Nodes that ended, were unavailable for ten minutes, or were restarted are no longer listed under this id.
         </State>
       </Dialog>
     )
@@ -69,12 +69,12 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
       </dl>
       <div class="node-workers">
         <h3>Workers</h3>
-        <Table
+        <RecordList
           label="Workers"
           columns={workerColumns(node.is_away)}
-          rows={node.workers}
+          list={{ data: node.workers }}
           keyOf={({ id }) => id}
-          empty={<State icon="nodes" title="It told of no worker" />}
+          empty={<State icon="nodes" title="It reported no worker" />}
         />
       </div>
     </Dialog>
@@ -85,10 +85,9 @@ function NodeNotices({ node, nodes }: { readonly node: Node; readonly nodes: rea
   if (node.is_away) {
     return (
       <Notice tone="warn">
-        Away: nothing was heard of it for five seconds or longer. What stands here is the last that it told. It may have
-        lost Redis, have ended without saying so, or be cut off. It is listed{' '}
-        {node.listed_until && `until ${clockTime(Date.parse(node.listed_until))}, or `}until a node of its name is
-        started.
+        Unavailable: it has not reported for five seconds or longer. This is its last report. It may have lost Redis,
+        have crashed, or be cut off. It is listed{' '}
+        {node.listed_until && `until ${clockTime(Date.parse(node.listed_until))}, or `}until a node of its name starts.
       </Notice>
     )
   }
@@ -97,7 +96,7 @@ function NodeNotices({ node, nodes }: { readonly node: Node; readonly nodes: rea
     <>
       {(node.store === 'away' || node.circuit === 'open') && (
         <Notice tone="bad">
-          It cannot reach Redis, and counts locally: callers have a budget of their own on this node.
+          It cannot reach Redis, and counts locally: callers have a separate budget on this node.
         </Notice>
       )}
       {hasOtherRules(node, ruleVersionOf(nodes)) && (

@@ -1,11 +1,11 @@
 import { ask } from '../../api/client.ts'
 import type { Node } from '../../api/operations.ts'
-import { useResource } from '../../api/resource.ts'
 import { formatRate } from '../../format/rate.ts'
 import { clockTime } from '../../format/time.ts'
+import { type Column, RecordList } from '../../kit/record-list.tsx'
+import { useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Badge, Card, Count, PageHead, State, Time } from '../../ui/parts.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
 import { CircuitBadge, StoreBadge } from './badges.tsx'
 import { bytesText, fleetCount, hasOtherRules, lagOf, nodeHref, ruleVersionOf } from './fleet.ts'
 import { NodeDialog } from './node-dialog.tsx'
@@ -15,23 +15,20 @@ const READ_EVERY_MS = 2_000
 
 /** Nodes lists every process that decides: what it decides by, how it is, and when it was last heard of. */
 export function Nodes() {
-  const { data, problem, reload } = useResource('nodes', (signal) => ask('listNodes', { signal }), READ_EVERY_MS)
-  const nodes = data?.body.nodes
-  const sorted = nodes && [...nodes].sort(byName)
+  const list = useResource('nodes', async (signal) => (await ask('listNodes', { signal })).body.nodes, READ_EVERY_MS)
+  const nodes = list.data
   const open = place.value.query.get('node')
   const shown = nodes?.find(({ id }) => id === open)
   return (
     <>
       <PageHead title="Nodes" about={nodes && summaryOf(nodes)} />
       <Card title="All nodes" isFlush>
-        <Table
+        <RecordList
           label="Nodes"
           columns={columnsOf(nodes ?? [])}
-          rows={sorted}
+          list={{ ...list, data: nodes?.toSorted(byName) }}
           keyOf={({ id }) => id}
           hrefOf={({ id }) => nodeHref(id)}
-          problem={problem}
-          reload={reload}
           empty={<State icon="nodes" title="No node is known" />}
         />
       </Card>

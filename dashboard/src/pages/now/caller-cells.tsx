@@ -1,7 +1,8 @@
 import { formatShare } from '../../format/rate.ts'
+import { customerHref } from '../../state/links.ts'
 import { Icon, type IconName } from '../../ui/icon.tsx'
 import { Badge } from '../../ui/parts.tsx'
-import { blockHref, customerHref, explainHref } from './callers.ts'
+import { blockHref, explainHref } from './callers.ts'
 
 /** A Caller is whom a row is about, and which rule. */
 export interface Caller {

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { blockHref, customerHref, entriesOf, explainHref, heldRows } from './callers.ts'
+import { customerHref } from '../../state/links.ts'
+import { blockHref, entriesOf, explainHref, heldRows } from './callers.ts'
 
 describe('whom a counter is about', () => {
   test.each([
@@ -22,8 +23,8 @@ describe('whom a counter is about', () => {
     ['user=', [['user', '']]],
     ['plain', [['plain', '']]],
     ['', []],
-  ])('%s is read', (spelled, expected) => {
-    expect(entriesOf(spelled).map(({ key, value }) => [key, value])).toEqual(expected)
+  ])('%s is read', (key, expected) => {
+    expect(entriesOf(key).map(({ key, value }) => [key, value])).toEqual(expected)
   })
 })
 
@@ -56,8 +57,8 @@ describe('links of a caller', () => {
   })
 })
 
-describe('rows that somebody is on', () => {
-  it('stay in their place, with new figures, and those that are gone stay as they were', () => {
+describe('rows under the pointer', () => {
+  it('stay in their place, with new figures, and rows that are gone stay as they were', () => {
     const row = (id: string, count: number) => ({ id, count })
     const shown = [row('a', 3), row('b', 2), row('c', 1)]
     const fresh = [row('b', 9), row('a', 4), row('d', 3)]

@@ -7,9 +7,9 @@ export interface Entry {
 /** A value that ends like this was hashed: it is a secret, or long. */
 const HASHED = /~[0-9a-f]{16}$/
 
-/** entriesOf reads whom a counter is about, as the service spells it: `user=ann|endpoint=/v1`. Values may hold anything but `|NAME=`. */
-export function entriesOf(spelled: string): readonly Entry[] {
-  return spelled
+/** entriesOf reads the key of a counter, as the service formats it: `user=ann|endpoint=/v1`. Values may hold anything but `|NAME=`. */
+export function entriesOf(key: string): readonly Entry[] {
+  return key
     .split(/\|(?=[^|=]+=)/)
     .filter((part) => part !== '')
     .map((part) => {
@@ -19,12 +19,10 @@ export function entriesOf(spelled: string): readonly Entry[] {
 }
 
 /** explainHref leads to the page that explains what would happen to a request now. What was hashed is left for the reader to fill in. */
-export function explainHref(domain: string, spelled: string): string {
-  const entries = entriesOf(spelled).map(({ key, value }) => ({ key, value: HASHED.test(value) ? '' : value }))
+export function explainHref(domain: string, counter: string): string {
+  const entries = entriesOf(counter).map(({ key, value }) => ({ key, value: HASHED.test(value) ? '' : value }))
   return `/explain?q=${encodeURIComponent(JSON.stringify({ domain, descriptors: [{ entries }] }))}`
 }
-
-export const customerHref = (id: string): string => `/customers/${encodeURIComponent(id)}`
 
 /** blockHref leads to a new block, filled in; what is neither a customer nor a key cannot be blocked from here. */
 export function blockHref(caller: {
@@ -37,8 +35,8 @@ export function blockHref(caller: {
 }
 
 /**
- * heldRows keeps rows where they are while somebody is on them, with the newest figures: a row that moves takes the focus and the
- * click with it.
+ * heldRows keeps rows in their places, with the newest figures, while the pointer or the focus is on them: a row that moves takes the
+ * focus and the click with it.
  */
 export function heldRows<Row>(
   shown: readonly Row[],

@@ -17,7 +17,7 @@ export function Changes({ changes, problem }: ChangesProps) {
       title="What changed"
       span="third"
       isFlush
-      beside={
+      actions={
         <a class="small" href="/audit">
           Audit log
         </a>

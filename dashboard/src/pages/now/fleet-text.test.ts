@@ -6,6 +6,6 @@ test.each([
   [3, 0, 'Of 3 nodes'],
   [2, 1, 'Of 2 nodes, without 1 that does not answer'],
   [2, 4, 'Of 2 nodes, without 4 that do not answer'],
-])('%d nodes without %d are told', (nodes, leftOut, expected) => {
+])('%d nodes without %d are described', (nodes, leftOut, expected) => {
   expect(madeOf({ nodes, nodes_left_out: leftOut })).toBe(expected)
 })

@@ -19,12 +19,12 @@ export function Head({ nodes }: { readonly nodes: readonly Node[] }) {
       <Figure
         label="Allowed"
         value={<Rate of={figures?.allowed} />}
-        beside={figures && `${formatRate(figures.hourAllowed)}/s over the last hour`}
+        detail={figures && `${formatRate(figures.hourAllowed)}/s over the last hour`}
       />
       <Figure
         label="Refused"
         value={<Rate of={figures?.refused} tone={figures !== undefined && figures.refused > 0 ? 'bad' : undefined} />}
-        beside={
+        detail={
           figures &&
           [
             refusedShare === undefined ? 'no requests' : `${formatShare(refusedShare)} of requests`,
@@ -37,7 +37,7 @@ export function Head({ nodes }: { readonly nodes: readonly Node[] }) {
       <Figure
         label="Decision time, p99"
         value={p99Ms === undefined ? NONE : durationText(p99Ms)}
-        beside={figures && (p50Ms === undefined ? 'no requests' : `p50 ${durationText(p50Ms)}`)}
+        detail={figures && (p50Ms === undefined ? 'no requests' : `p50 ${durationText(p50Ms)}`)}
       />
       <Service nodes={nodes} />
     </>

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { heldRows } from './callers.ts'
 
-/** What an element listens to, to know whether somebody is on it. */
+/** What an element listens to, to know whether the pointer or the focus is on it. */
 interface Listeners {
   readonly onPointerEnter: () => void
   readonly onPointerLeave: () => void
@@ -9,7 +9,7 @@ interface Listeners {
   readonly onFocusOut: () => void
 }
 
-/** useHeld keeps rows in their order while the pointer or the keyboard is on them. `name` says which rows: others are shown at once. */
+/** useHeld keeps rows in their order while the pointer or the keyboard is on them. `name` says which rows: others are shown immediately. */
 export function useHeld<Row>(
   name: string,
   rows: readonly Row[] | undefined,

@@ -1,11 +1,11 @@
 import type { ApiProblem } from '../../api/problem.ts'
+import { type Column, RecordList } from '../../kit/record-list.tsx'
 import { Skeleton, State } from '../../ui/parts.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
 import { useHeld } from './held.ts'
 
 interface ListProps<Row> {
   readonly label: string
-  /** Which rows: those of another name are shown at once, even while rows are held. */
+  /** Which rows: rows of another name are shown immediately, even while rows are held. */
   readonly name: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[] | undefined
@@ -18,7 +18,7 @@ interface ListProps<Row> {
   readonly foot: string
 }
 
-/** List is a table of a height that stays: rows scroll in it, and keep their places while somebody is on them. */
+/** List is a table of a height that stays: rows scroll in it, and keep their places while the pointer or the focus is on them. */
 export function List<Row>({ label, name, columns, rows, keyOf, problem, empty, kind, foot }: ListProps<Row>) {
   const held = useHeld(name, rows, keyOf)
   const shown = held.rows
@@ -31,10 +31,10 @@ export function List<Row>({ label, name, columns, rows, keyOf, problem, empty, k
           <Quiet problem={problem} />
         )
       ) : (
-        <Table
+        <RecordList
           label={label}
           columns={columns}
-          rows={shown}
+          list={{ data: shown }}
           keyOf={keyOf}
           empty={<State icon="check" title={empty} />}
         />

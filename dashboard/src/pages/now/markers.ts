@@ -1,7 +1,7 @@
 import type { MadeChange } from '../../api/operations.ts'
 import type { Marker } from '../../ui/plot.tsx'
 
-/** What changes decisions of many at once, and has a marker. Overrides and blocks are about one caller each. */
+/** What changes decisions about many callers, and has a marker. Overrides and blocks are about one caller each. */
 const MARKED: readonly MadeChange['kind'][] = ['rules', 'rule_files', 'tiers', 'switches']
 
 export const KIND_TEXTS: Readonly<Record<MadeChange['kind'], string>> = {

@@ -1,9 +1,9 @@
 import { ask } from '../../api/client.ts'
 import type { NearLimit } from '../../api/operations.ts'
-import { useResource } from '../../api/resource.ts'
+import type { Column } from '../../kit/record-list.tsx'
+import { useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Card, Choice, Count, Meter, Time } from '../../ui/parts.tsx'
-import type { Column } from '../../ui/table.tsx'
 import { callerKey, RuleName, Who } from './caller-cells.tsx'
 import { madeOf } from './fleet-text.ts'
 import { List } from './list-card.tsx'
@@ -44,7 +44,7 @@ export function NearLimits() {
       title="Above 80 % of a limit"
       span="half"
       isFlush
-      beside={
+      actions={
         <Choice
           label="Windows of the limits"
           options={WINDOWS}
@@ -61,7 +61,7 @@ export function NearLimits() {
         rows={data?.body.callers}
         keyOf={callerKey}
         problem={problem}
-        empty="Nobody is near a limit"
+        empty="No caller is near a limit"
         foot={data === undefined ? '' : madeOf(data.body)}
       />
     </Card>

@@ -3,7 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Node } from '../../api/operations.ts'
-import { useResource } from '../../api/resource.ts'
+import { useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Badge, Choice, Notice, PageHead } from '../../ui/parts.tsx'
 import { troublesOf } from '../nodes/fleet.ts'
@@ -21,7 +21,7 @@ import './now.css'
 const NODES_EVERY_MS = 5_000
 const CHANGES_EVERY_MS = 10_000
 const ruleVersion = computed(() => frames.value.at(-1)?.rule_version)
-/** How many nodes there are, and are away: when that changes, the list of them is read at once. */
+/** The number of nodes, and of those unavailable: when it changes, their list is read immediately. */
 const fleet = computed(() => `${frames.value.at(-1)?.nodes} ${frames.value.at(-1)?.nodes_away}`)
 const NO_NODES: readonly Node[] = []
 
@@ -32,7 +32,7 @@ export function Now() {
   const nodes = useResource('nodes', (signal) => ask('listNodes', { signal }), NODES_EVERY_MS)
   const changes = useResource('changes', (signal) => ask('listChanges', { signal }), CHANGES_EVERY_MS)
   const list = changes.data?.body.changes
-  // Other rules are in force: who changed them is asked at once.
+  // Other rules are in force: their author is read immediately.
   const version = ruleVersion.value
   useEffect(changes.reload, [version])
   const count = fleet.value

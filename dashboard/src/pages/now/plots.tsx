@@ -25,26 +25,26 @@ export function Plots({ range, markers }: PlotsProps) {
   const { spanMs, stepMs, text } = RANGES[range]
   const series = seriesOf(frames.value, RANGES[range])
   const { times, allowed, refused, shadow, p50, p99 } = series
-  const beside = <span class="small faint">{stepMs > 1_000 && `a point for ${durationText(stepMs)}`}</span>
+  const step = <span class="small faint">{stepMs > 1_000 && `a point for ${durationText(stepMs)}`}</span>
   return (
     <>
-      <Card title="Requests a second" span="half" beside={beside}>
+      <Card title="Requests a second" span="half" actions={step}>
         <Plot
           label={`Requests a second, last ${text}`}
           lines={REQUESTS}
           data={[times, allowed, refused, shadow]}
           markers={markers}
-          spell={formatRate}
+          format={formatRate}
           spanMs={spanMs}
         />
       </Card>
-      <Card title="Decision time" span="half" beside={beside}>
+      <Card title="Decision time" span="half" actions={step}>
         <Plot
           label={`Decision time, last ${text}`}
           lines={TIMES}
           data={[times, p50, p99]}
           markers={markers}
-          spell={durationText}
+          format={durationText}
           spanMs={spanMs}
         />
       </Card>

@@ -7,7 +7,7 @@ describe('the figures at the head', () => {
     expect(figuresOf([])).toBeUndefined()
   })
 
-  it('are means of the last five seconds, beside those of the hour', () => {
+  it('are means of the last five seconds, next to the means of the hour', () => {
     const frames = [...Array.from({ length: 15 }, (_, i) => frameAt(i, { allowed: 20 }))]
     frames.push(...Array.from({ length: 5 }, (_, i) => frameAt(20 + i, { allowed: 60, refused: 20 })))
     expect(figuresOf(frames)).toMatchObject({
@@ -23,7 +23,7 @@ describe('the figures at the head', () => {
     expect(figuresOf([frameAt(1)])).toMatchObject({ refusedShare: undefined, p50Ms: undefined, p99Ms: undefined })
   })
 
-  it('tell the worst p99, and no second without requests', () => {
+  it('have the worst p99, and no second without requests', () => {
     const frames = [
       frameAt(1, { allowed: 1, p50_ms: 2, p99_ms: 9 }),
       frameAt(2),
@@ -43,7 +43,7 @@ describe('the busiest rules', () => {
     shadow_refused: 0,
   })
 
-  it('are told a second, those that refuse first', () => {
+  it('are counted per second, the ones that refuse first', () => {
     const frames = [
       frameAt(1, { rules: [rule('quiet', 8, 0), rule('full', 2, 4)] }),
       frameAt(2, { rules: [rule('quiet', 4, 0)] }),

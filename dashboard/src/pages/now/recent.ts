@@ -9,7 +9,7 @@ const RULE_SECONDS = 10
 export interface Figures {
   readonly allowed: number
   readonly refused: number
-  /** Of all requests, those that were refused; undefined: there were none. */
+  /** The refused share of all requests; undefined: there were no requests. */
   readonly refusedShare: number | undefined
   readonly shadow: number
   /** Undefined: nothing was decided in the last seconds. */
@@ -54,7 +54,7 @@ export interface BusyRule {
   readonly shadow: number
 }
 
-/** busiestRules lists rules by what was asked of them in the last seconds: those that refuse come first. */
+/** busiestRules lists rules by what was asked of them in the last seconds: the ones that refuse come first. */
 export function busiestRules(frames: readonly LiveFrame[], most: number): readonly BusyRule[] {
   const lately = frames.slice(-RULE_SECONDS)
   const byKey = new Map<string, { -readonly [K in keyof BusyRule]: BusyRule[K] }>()

@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks'
 import { frames } from '../../api/live.ts'
 import { formatRate } from '../../format/rate.ts'
+import type { Column } from '../../kit/record-list.tsx'
 import { Card } from '../../ui/parts.tsx'
-import type { Column } from '../../ui/table.tsx'
 import { RuleName, ShareBar } from './caller-cells.tsx'
 import { heldRows } from './callers.ts'
 import { List } from './list-card.tsx'
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<BusyRule>[] = [
 
 const nameOf = ({ domain, id }: BusyRule): string => `${domain}\n${id}`
 
-/** RulesNow lists the rules that decide now, those that refuse first. */
+/** RulesNow lists the rules that decide now; the ones that refuse come first. */
 export function RulesNow() {
   const fresh = busiestRules(frames.value, SHOWN_RULES)
   const shown = useRef<{ rows: readonly BusyRule[]; sortedMs: number }>({ rows: [], sortedMs: 0 })
@@ -46,7 +46,7 @@ export function RulesNow() {
       title="Busiest rules"
       span="half"
       isFlush
-      beside={
+      actions={
         <a class="small" href="/rules">
           All rules
         </a>

@@ -47,7 +47,7 @@ describe('what a plot shows', () => {
     expect(seriesOf(frames, RANGES['5m']).allowed).toEqual([0, 0, 0])
   })
 
-  it('has no time to tell of a second without requests', () => {
+  it('has no decision time for a second without requests', () => {
     expect(seriesOf([frameAt(1_000)], RANGES['5m']).p99).toEqual([undefined])
   })
 })

@@ -26,7 +26,7 @@ type Range = Pick<(typeof RANGES)[RangeName], 'spanMs' | 'stepMs'>
 
 /**
  * seriesOf draws frames together: steps begin at round times, so a point does not change once its time is over. Rates are means; of
- * times, p50 is the mean by requests and p99 the worst. Where nothing was decided there is no time to tell, and the line goes on.
+ * times, p50 is the mean by requests and p99 the worst. Where nothing was decided there is no time to show, and the line continues.
  */
 export function seriesOf(frames: readonly LiveFrame[], { spanMs, stepMs }: Range): Series {
   const series = { times: [], allowed: [], refused: [], shadow: [], p50: [], p99: [] } satisfies Series as Drawn

@@ -2,7 +2,7 @@ import { computed } from '@preact/signals'
 import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Operations, TierUse } from '../../api/operations.ts'
-import { useResource } from '../../api/resource.ts'
+import { useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Card, Choice, Count, Skeleton, State } from '../../ui/parts.tsx'
 import { Quiet } from './list-card.tsx'
@@ -29,7 +29,7 @@ export function TierUseCard() {
       title="Use by tier"
       span="third"
       isFlush
-      beside={
+      actions={
         <Choice
           label="Use by tier: period"
           options={PERIODS}

@@ -1,10 +1,10 @@
 import { ask } from '../../api/client.ts'
 import type { Operations, TopKey } from '../../api/operations.ts'
-import { useResource } from '../../api/resource.ts'
+import type { Column } from '../../kit/record-list.tsx'
+import { useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
 import { Card, Choice, Count } from '../../ui/parts.tsx'
-import type { Column } from '../../ui/table.tsx'
 import { Actions, callerKey, RuleName, ShareBar, Who } from './caller-cells.tsx'
 import { madeOf } from './fleet-text.ts'
 import { List } from './list-card.tsx'
@@ -21,8 +21,8 @@ const PERIODS = [
 ] as const satisfies readonly (readonly [Period, string])[]
 
 const WORDS = {
-  refused: { title: 'Most refused', count: 'Refused', none: 'Nobody was refused', of: 'of all that the rule refused' },
-  used: { title: 'Most active', count: 'Requests', none: 'Nobody called', of: 'of all that the rule was asked' },
+  refused: { title: 'Most refused', count: 'Refused', none: 'No refusals', of: 'of all refusals by the rule' },
+  used: { title: 'Most active', count: 'Requests', none: 'No requests', of: 'of all requests to the rule' },
 } as const
 
 /** TopCallers lists who is refused most, or asks most, of all rules and nodes. */
@@ -39,7 +39,7 @@ export function TopCallers({ by }: { readonly by: By }) {
       title={title}
       span="two-thirds"
       isFlush
-      beside={
+      actions={
         <Choice
           label={`${title}: period`}
           options={PERIODS}

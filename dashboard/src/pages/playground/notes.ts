@@ -10,7 +10,7 @@ export const ALGORITHM_WORDS: Readonly<Record<Algorithm, { readonly title: strin
   leaky_bucket: { title: 'Leaky bucket', about: 'Holds requests back, so that they go on evenly.' },
   fixed_window: { title: 'Fixed window', about: 'One count, from zero in every window.' },
   sliding_log: { title: 'Sliding log', about: 'A record for each request. Exact.' },
-  concurrency: { title: 'Concurrency', about: 'How many are under way at once.' },
+  concurrency: { title: 'Concurrency', about: 'How many are in flight at the same time.' },
 }
 
 export interface Note {
@@ -23,7 +23,10 @@ export function noteOn(result: Result, numbers: LimitNumbers): Note {
   const { algorithm, worstBurst, longestDelayMs } = result
   const span = durationText(numbers.windowMs)
   if (algorithm === 'concurrency') {
-    return { text: `Never more than ${numbers.atOnce} at once, however many that is in ${span}.`, isWarning: false }
+    return {
+      text: `Never more than ${numbers.atOnce} at the same time, however many that is in ${span}.`,
+      isWarning: false,
+    }
   }
   if (longestDelayMs > 0) {
     const text = `Holds requests back for up to ${durationText(longestDelayMs)}; at most ${worstBurst} go on in any ${span}.`

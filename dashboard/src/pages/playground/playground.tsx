@@ -1,16 +1,16 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { durationText } from 'sluice/internal/core/duration-text'
+import { notify } from '../../kit/toasts.tsx'
 import { setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Choice, PageHead } from '../../ui/parts.tsx'
-import { tell } from '../../ui/toasts.tsx'
 import { barsPath, HEIGHT } from './bars.tsx'
 import { Drawing } from './drawing.tsx'
 import { NumberField } from './number-field.tsx'
 import '../../styles/plot.css'
 import './playground.css'
 import { ResultRow } from './result-row.tsx'
-import { DEFAULTS, type PlaygroundSettings, readSettings, spellSettings, trafficOf, WINDOWS_MS } from './settings.ts'
+import { DEFAULTS, type PlaygroundSettings, queryOf, readSettings, trafficOf, WINDOWS_MS } from './settings.ts'
 import { type Result, simulate } from './simulate.ts'
 import { BINS, PATTERN_NAMES, PATTERNS, type Pattern, type PatternName, totalsOf } from './traffic.ts'
 
@@ -36,7 +36,7 @@ export function Playground() {
         </Button>
       </PageHead>
       <div class="stack playground">
-        <Card title="Traffic" beside={<span class="small soft">{pattern?.about ?? 'As you have drawn it.'}</span>}>
+        <Card title="Traffic" actions={<span class="small soft">{pattern?.about ?? 'As you have drawn it.'}</span>}>
           <div class="stack">
             <Patterns settings={settings} onChange={change} />
             <Drawing counts={counts} onDraw={(drawn) => change({ pattern: 'drawn', drawn })} />
@@ -68,7 +68,7 @@ function useResults(settings: PlaygroundSettings): Shown {
     }
     const timer = setTimeout(() => {
       setShown(run())
-      setQuery(spellSettings(settings))
+      setQuery(queryOf(settings))
     }, LATER_MS)
     return () => clearTimeout(timer)
   }, [settings])
@@ -78,9 +78,9 @@ function useResults(settings: PlaygroundSettings): Shown {
 async function copyLink(): Promise<void> {
   try {
     await navigator.clipboard.writeText(location.href)
-    tell('The link is copied. It shows what you see.')
+    notify('The link is copied. It shows what you see.')
   } catch {
-    tell('The browser does not let pages copy here. The address of this page is the link.', { isBad: true })
+    notify('The browser does not let pages copy here. The address of this page is the link.', { isBad: true })
   }
 }
 
@@ -191,7 +191,7 @@ function Results({ settings, results }: Shown) {
     </span>
   )
   return (
-    <Card title="Side by side" beside={legend} isFlush>
+    <Card title="Side by side" actions={legend} isFlush>
       <ul class="results" aria-label="Algorithms">
         {results.map((result) => (
           <ResultRow

@@ -39,25 +39,25 @@ export function ResultRow({ result, numbers, most, callers }: ResultRowProps) {
         />
         <p class={note.isWarning ? 'note small warns' : 'note small soft'}>{note.text}</p>
       </div>
-      <dl class="told num">
-        <Told name="Admitted" value={shareText(admitted, asked)} beside={`${admitted} of ${asked}`} />
-        <Told
+      <dl class="figures num">
+        <Figure name="Admitted" value={shareText(admitted, asked)} detail={`${admitted} of ${asked}`} />
+        <Figure
           name="Worst burst"
           value={String(result.worstBurst)}
-          beside={`in ${durationText(numbers.windowMs)}`}
+          detail={`in ${durationText(numbers.windowMs)}`}
           warns={!isConcurrency && result.worstBurst > numbers.limit}
         />
-        <Told
+        <Figure
           name="Longest stop"
           value={result.longestStopMs === 0 ? '–' : durationText(result.longestStopMs)}
-          beside={result.longestStopMs === 0 ? 'none' : 'nothing admitted'}
+          detail={result.longestStopMs === 0 ? 'none' : 'nothing admitted'}
         />
         {callers.map((name, i) => (
-          <Told
+          <Figure
             key={name}
             name={name}
             value={shareText(result.callers[i].admitted, result.callers[i].asked)}
-            beside={`${result.callers[i].admitted} of ${result.callers[i].asked}`}
+            detail={`${result.callers[i].admitted} of ${result.callers[i].asked}`}
           />
         ))}
       </dl>
@@ -65,18 +65,18 @@ export function ResultRow({ result, numbers, most, callers }: ResultRowProps) {
   )
 }
 
-function Told(props: {
+function Figure(props: {
   readonly name: string
   readonly value: string
-  readonly beside: string
+  readonly detail: string
   readonly warns?: boolean
 }) {
-  const { name, value, beside, warns = false } = props
+  const { name, value, detail, warns = false } = props
   return (
     <div>
       <dt class="faint">{name}</dt>
       <dd class={warns ? 'value warns' : 'value'}>{value}</dd>
-      <dd class="beside faint">{beside}</dd>
+      <dd class="detail faint">{detail}</dd>
     </div>
   )
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { DEFAULTS, type PlaygroundSettings, readSettings, spellSettings, trafficOf } from './settings.ts'
+import { DEFAULTS, type PlaygroundSettings, queryOf, readSettings, trafficOf } from './settings.ts'
 import { simulate } from './simulate.ts'
 import { BINS, PATTERNS } from './traffic.ts'
 
 const query = (settings: PlaygroundSettings): URLSearchParams =>
   new URLSearchParams(
-    Object.entries(spellSettings(settings)).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    Object.entries(queryOf(settings)).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
 describe('an address', () => {

@@ -1,5 +1,5 @@
 import type { LimitNumbers } from './simulate.ts'
-import { BINS, PATTERN_NAMES, PATTERNS, type PatternName, readBins, spellBins, type Traffic } from './traffic.ts'
+import { BINS, formatBins, PATTERN_NAMES, PATTERNS, type PatternName, readBins, type Traffic } from './traffic.ts'
 
 /** PlaygroundSettings are all that the page shows follows from. The address holds them. */
 export interface PlaygroundSettings extends LimitNumbers {
@@ -43,7 +43,7 @@ export function isWithin(name: NumberName, value: number): boolean {
 /** readSettings takes from an address what is right in it, and the defaults for the rest. */
 export function readSettings(query: URLSearchParams): PlaygroundSettings {
   const whole = (name: NumberName): number => {
-    const value = Number(query.get(spelled(name)) ?? Number.NaN)
+    const value = Number(query.get(PARAMETERS[name]) ?? Number.NaN)
     return isWithin(name, value) ? value : DEFAULTS[name]
   }
   const drawn = readBins(query.get('drawn') ?? '')
@@ -61,14 +61,14 @@ export function readSettings(query: URLSearchParams): PlaygroundSettings {
   }
 }
 
-/** spellSettings is what setQuery takes: what is at its default is left out of the address. */
-export function spellSettings(settings: PlaygroundSettings): Record<string, string | undefined> {
+/** queryOf returns what setQuery takes: what is at its default is left out of the address. */
+export function queryOf(settings: PlaygroundSettings): Record<string, string | undefined> {
   const { pattern, drawn, isShared } = settings
   const unless = (name: NumberName | 'windowMs'): string | undefined =>
     settings[name] === DEFAULTS[name] ? undefined : String(settings[name])
   return {
     pattern: pattern === 'drawn' || pattern === DEFAULTS.pattern ? undefined : pattern,
-    drawn: pattern === 'drawn' ? spellBins(drawn) : undefined,
+    drawn: pattern === 'drawn' ? formatBins(drawn) : undefined,
     limit: unless('limit'),
     window_ms: unless('windowMs'),
     burst: unless('burst'),
@@ -78,5 +78,5 @@ export function spellSettings(settings: PlaygroundSettings): Record<string, stri
   }
 }
 
-const SPELLED: Record<NumberName, string> = { limit: 'limit', burst: 'burst', atOnce: 'at_once', holdMs: 'hold_ms' }
-const spelled = (name: NumberName): string => SPELLED[name]
+/** The names in the address. */
+const PARAMETERS: Record<NumberName, string> = { limit: 'limit', burst: 'burst', atOnce: 'at_once', holdMs: 'hold_ms' }

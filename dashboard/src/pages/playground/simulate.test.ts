@@ -55,14 +55,14 @@ describe('a simulation', () => {
     expect(Object.values(own).map(slow)).toEqual(Object.values(own).map(() => 1))
   })
 
-  it('tells how long nothing was admitted', () => {
+  it('measures how long nothing was admitted', () => {
     const { fixed_window: fixed } = run([Array<number>(BINS).fill(2)], { limit: 4, windowMs: 10_000 })
     // Four requests in the first second of each window, then none until the next begins.
     expect(fixed.longestStopMs).toBeGreaterThan(8_500)
     expect(fixed.longestStopMs).toBeLessThan(9_500)
   })
 
-  it('has nothing to tell of no traffic', () => {
+  it('reports nothing without traffic', () => {
     for (const result of simulate([Array<number>(BINS).fill(0)], DEFAULTS)) {
       expect(result).toMatchObject({ worstBurst: 0, longestStopMs: 0, longestDelayMs: 0 })
     }
@@ -83,7 +83,7 @@ describe('a note', () => {
       isWarning: true,
     })
     expect(noteOn(log, DEFAULTS)).toEqual({ text: 'Never more than the limit in any 10 s.', isWarning: false })
-    expect(noteOn(concurrency, DEFAULTS).text).toBe('Never more than 4 at once, however many that is in 10 s.')
+    expect(noteOn(concurrency, DEFAULTS).text).toBe('Never more than 4 at the same time, however many that is in 10 s.')
   })
 })
 

@@ -9,7 +9,7 @@ export interface LimitNumbers {
   readonly windowMs: number
   /** Buckets alone. */
   readonly burst: number
-  /** Concurrency alone: how many at once, and how long each takes. */
+  /** Concurrency alone: how many at the same time, and how long each takes. */
   readonly atOnce: number
   readonly holdMs: number
   /** Whether callers share one counter, or have one each. */

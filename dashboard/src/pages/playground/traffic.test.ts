@@ -3,13 +3,13 @@ import {
   BIN_MS,
   BINS,
   drawTo,
+  formatBins,
   MOST,
   PATTERN_NAMES,
   PATTERNS,
   readBins,
   requestsOf,
   SPAN_MS,
-  spellBins,
 } from './traffic.ts'
 
 describe('a pattern', () => {
@@ -46,11 +46,11 @@ describe('requests', () => {
 describe('bins in an address', () => {
   it.each(PATTERN_NAMES)('of %s are read as they were written', (name) => {
     const [counts] = PATTERNS[name].traffic
-    expect(readBins(spellBins(counts))).toEqual(counts)
+    expect(readBins(formatBins(counts))).toEqual(counts)
   })
 
   it('are short where they repeat', () => {
-    expect(spellBins(Array<number>(BINS).fill(MOST))).toBe('k*120.')
+    expect(formatBins(Array<number>(BINS).fill(MOST))).toBe('k*120.')
   })
 
   it('above the most are the most', () => {

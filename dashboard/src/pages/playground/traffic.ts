@@ -17,7 +17,7 @@ const clamp = (count: number): number => Math.min(MOST, Math.max(0, Math.round(c
 const bins = (rate: (atSeconds: number, bin: number) => number): readonly number[] =>
   Array.from({ length: BINS }, (_, bin) => clamp(rate((bin * BIN_MS) / 1000, bin)))
 
-/** Those who were refused come back after 1, 2, 4, 8 and 16 seconds, all at once, a few less each time. */
+/** Refused callers retry after 1, 2, 4, 8 and 16 seconds, all at the same time, a few less each time. */
 const RETRIES = new Map([1, 3, 7, 15, 31].map((seconds, i) => [5 + seconds, MOST - 2 * i]))
 
 /** A Pattern is traffic that is known by a name. The same name is always the same traffic. */
@@ -38,7 +38,7 @@ export const PATTERNS = {
   },
   storm: {
     title: 'Retry storm',
-    about: 'An outage ends at 5 s. All who failed come back after 1, 2, 4, 8 and 16 s, at once.',
+    about: 'An outage ends at 5 s. All failed callers retry after 1, 2, 4, 8 and 16 s, at the same time.',
     traffic: [bins((at) => RETRIES.get(at) ?? 1)],
   },
   ramp: { title: 'Ramp', about: 'A launch: more every second.', traffic: [bins((_, bin) => (bin / BINS) * 8)] },
@@ -64,7 +64,7 @@ export type PatternName = keyof typeof PATTERNS
 export const PATTERN_NAMES = Object.keys(PATTERNS) as readonly PatternName[]
 
 /**
- * requestsOf returns the requests in the order in which they come. Each has a moment of its own within its bin that looks like chance,
+ * requestsOf returns the requests in the order in which they come. Each has its moment within its bin, which looks random,
  * and is always the same: callers that were exact to the millisecond would find their own place free again, window after window.
  */
 export function requestsOf(traffic: Traffic): Request[] {
@@ -92,13 +92,13 @@ export function totalsOf(traffic: Traffic): readonly number[] {
   return Array.from({ length: BINS }, (_, bin) => clamp(traffic.reduce((sum, counts) => sum + (counts[bin] ?? 0), 0)))
 }
 
-/** spellBins writes bins for an address: a digit of base 36 for each, and a repeated one as `2*120.`. */
-export function spellBins(counts: readonly number[]): string {
+/** formatBins writes bins for an address: a digit of base 36 for each, and a repeated one as `2*120.`. */
+export function formatBins(counts: readonly number[]): string {
   const digits = counts.map((count) => clamp(count).toString(36)).join('')
   return digits.replace(/(.)\1{3,}/g, (run, digit: string) => `${digit}*${run.length}.`)
 }
 
-/** readBins reads what spellBins writes; undefined is anything else. */
+/** readBins reads what formatBins writes; undefined is anything else. */
 export function readBins(text: string): readonly number[] | undefined {
   if (text.length > 2 * BINS || !/^(?:[0-9a-z](?:\*\d{1,3}\.)?)+$/.test(text)) return undefined
   const digits = text.replace(/(.)\*(\d+)\./g, (_, digit: string, times: string) => digit.repeat(Number(times)))

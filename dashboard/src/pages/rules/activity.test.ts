@@ -19,6 +19,6 @@ test('refusals are of the while that is looked at', () => {
   expect(activitiesOf([USER], 'hour').get('api/user')).toMatchObject({ refused: 200, shadowRefused: 30 })
 })
 
-test('nothing is known of a rule that nobody asked', () => {
+test('a rule without requests has no activity', () => {
   expect(activitiesOf([], 'hour').get('api/user')).toBeUndefined()
 })

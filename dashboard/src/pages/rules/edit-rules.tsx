@@ -1,22 +1,22 @@
 import { signal } from '@preact/signals'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import type { RuleText } from '../../api/operations.ts'
+import { PreviewView } from '../../kit/preview/preview-view.tsx'
 import { go } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { ChangeCount, DiffView } from './diff-view.tsx'
-import { PutRulesDialog } from './put-rules-dialog.tsx'
+import { putRules } from './rule-changes.tsx'
 import { type Check, useCheck } from './rule-check.ts'
 import './rules.css'
 import { isWithoutDatabase, useActive } from './rules-data.ts'
-import { Effect } from './switch-dialog.tsx'
 import { showLine, YamlEditor } from './yaml-editor.tsx'
 
-/** What somebody has typed and not put in force yet, and what it was made from. It outlives a look at another page. */
+/** What was typed and is not in force yet, and the version that it started from. It survives a visit to another page. */
 const draft = signal<{ readonly base: number; readonly text: string } | undefined>(undefined)
 
-const FIRST_TEXT = `# Rules that are put here stand beside those of files, in a domain of their own.
+const FIRST_TEXT = `# Rules that are set here are added to those of files, in a separate domain.
 domain: my-api
 descriptors:
   - key: user
@@ -34,7 +34,7 @@ export function EditRules() {
           {isWithoutDatabase(active.problem) ? (
             <State icon="rules" title="Rules come from files alone">
               There is no database to keep rules in. Start the service with --data or --database, or edit the files:
-              they are read again by themselves.
+              they are read again automatically.
             </State>
           ) : active.problem ? (
             <Trouble problem={active.problem} retry={active.reload} />
@@ -69,7 +69,6 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
   const text = draft.value?.text ?? start
   const isChanged = text !== inForce
   const isTyped = text !== start
-  const [isPutting, setPutting] = useState(false)
   const area = useRef<HTMLTextAreaElement>(null)
   const id = useId()
   const canEdit = may('admin')
@@ -90,6 +89,16 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
   const discard = (): void => {
     draft.value = undefined
   }
+  const put = (): void =>
+    putRules({
+      active,
+      text,
+      onDone: () => {
+        discard()
+        reload()
+        go('/rules/edit', { replace: true })
+      },
+    })
   return (
     <>
       <Head>
@@ -102,7 +111,7 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
             kind="primary"
             isDisabled={check.kind !== 'right'}
             {...(!isChanged && { title: 'Nothing is changed yet' })}
-            onClick={() => setPutting(true)}
+            onClick={put}
           >
             Put in force…
           </Button>
@@ -125,7 +134,7 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
           <div class="two-thirds">
             <Card
               title={active === null ? 'New rules' : `Version ${version}`}
-              beside={
+              actions={
                 active !== null && (
                   <span class="faint small">
                     in force since <Time at={active.created_at} />, by {active.by}
@@ -145,7 +154,7 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
             </Card>
           </div>
           <div class="third stack top">
-            <Card title="Check" beside={<CheckBadge check={check} isChanged={isChanged} />}>
+            <Card title="Check" actions={<CheckBadge check={check} isChanged={isChanged} />}>
               <div id={`${id}-check`}>
                 <CheckView
                   check={check}
@@ -155,25 +164,13 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
               </div>
             </Card>
             {isChanged && (
-              <Card title="Against what is in force" beside={<ChangeCount before={inForce} after={text} />} isFlush>
+              <Card title="Against what is in force" actions={<ChangeCount before={inForce} after={text} />} isFlush>
                 <DiffView before={inForce} after={text} label="Changes against what is in force" />
               </Card>
             )}
           </div>
         </div>
       </div>
-      {isPutting && (
-        <PutRulesDialog
-          active={active}
-          text={text}
-          onClose={() => setPutting(false)}
-          onDone={() => {
-            draft.value = undefined
-            reload()
-            go('/rules/edit', { replace: true })
-          }}
-        />
-      )}
     </>
   )
 }
@@ -202,7 +199,7 @@ function CheckView({ check, isChanged, onShow }: CheckProps) {
     return (
       <div class="stack" role="status">
         <p class="small">These rules are right. Nothing is changed until you put them in force.</p>
-        <Effect preview={check.preview} />
+        <PreviewView preview={{ ...check.preview, changes: [] }} />
       </div>
     )
   }

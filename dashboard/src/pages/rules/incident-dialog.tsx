@@ -1,26 +1,21 @@
+import { Dialog } from '../../kit/dialog.tsx'
+import { openDialog } from '../../kit/dialogs.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import type { Mode } from './switch-state.ts'
 
 const CHOICES: readonly (readonly [mode: Mode, title: string, means: string])[] = [
-  ['shadow', 'Stop refusing', 'All rules go to shadow mode: they count and report, and refuse nobody.'],
-  ['off', 'Switch everything off', 'No rule counts and nobody is limited. For when counting itself is the trouble.'],
+  ['shadow', 'Stop refusing', 'All rules go to shadow mode: they count and report, and refuse no request.'],
+  ['off', 'Switch everything off', 'No rule counts and no caller is limited. For when counting is the problem.'],
   ['enforce', 'Enforce everything', 'All rules refuse what is over their limits, also those in shadow mode.'],
 ]
 
-interface IncidentProps {
-  readonly inForce: Mode | undefined
-  readonly onChoose: (mode: Mode) => void
-  readonly onClose: () => void
-}
-
-/** IncidentDialog sets apart what is about all rules at once. */
-export function IncidentDialog({ inForce, onChoose, onClose }: IncidentProps) {
-  return (
-    <Dialog title="All rules at once" onClose={onClose}>
+/** openIncident offers what applies to all rules at the same time, apart from the rest. */
+export function openIncident(inForce: Mode | undefined, choose: (mode: Mode) => void): void {
+  openDialog(
+    <Dialog title="All rules">
       <p class="soft">
-        For an incident. It is in force on every node with the next request, until somebody removes the switch. You see
-        what it does before anything happens.
+        For an incident. It is in force on every node with the next request, until the switch is removed. You see the
+        effect before anything happens.
       </p>
       <ul class="stack close">
         {CHOICES.map(([mode, title, means]) => (
@@ -29,12 +24,12 @@ export function IncidentDialog({ inForce, onChoose, onClose }: IncidentProps) {
               <strong>{title}</strong>
               <p class="small soft">{means}</p>
             </div>
-            <Button kind="danger" isDisabled={inForce === mode} onClick={() => onChoose(mode)}>
+            <Button kind="danger" isDisabled={inForce === mode} onClick={() => choose(mode)}>
               {inForce === mode ? 'In force' : title}
             </Button>
           </li>
         ))}
       </ul>
-    </Dialog>
+    </Dialog>,
   )
 }

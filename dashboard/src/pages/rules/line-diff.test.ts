@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { changeCount, diffLines, hunksOf, linesOf } from './line-diff.ts'
 
 const SIGNS = { same: ' ', gone: '-', new: '+' }
-const spelled = (before: string, after: string): string[] =>
+const shortened = (before: string, after: string): string[] =>
   diffLines(before, after).map(({ kind, text }) => `${SIGNS[kind]}${text}`)
 
 test.each([
@@ -15,7 +15,7 @@ test.each([
   ['lines in between are kept', 'a\nx\nb\ny\nc', 'a\nx2\nb\ny2\nc', [' a', '-x', '+x2', ' b', '-y', '+y2', ' c']],
   ['a repeated line is matched once', 'a\na\nb', 'a\nb', [' a', '-a', ' b']],
 ])('%s', (_, before, after, expected) => {
-  expect(spelled(before, after)).toEqual(expected)
+  expect(shortened(before, after)).toEqual(expected)
 })
 
 test('each line has its number on the sides on which it stands', () => {

@@ -3,7 +3,7 @@ import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Operations, RuleText, RuleTree, Switch } from '../../api/operations.ts'
 import { ApiProblem } from '../../api/problem.ts'
-import { type Resource, useResource } from '../../api/resource.ts'
+import { type Resource, useResource } from '../../kit/use-resource.ts'
 import { type Hand, handsOf, type Switches, switchesOf } from './switch-state.ts'
 
 const AGAIN_MS = 15_000

@@ -5,11 +5,11 @@ import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Card, Choice, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { activitiesOf, type Span } from './activity.ts'
-import { IncidentDialog } from './incident-dialog.tsx'
-import { LimitDialog } from './limit-dialog.tsx'
+import { openIncident } from './incident-dialog.tsx'
+import { editLimit } from './limit-form.tsx'
 import './rules.css'
 import { isWithoutDatabase, type SwitchData, useActive, useActivity, useSwitches } from './rules-data.ts'
-import { SwitchDialog } from './switch-dialog.tsx'
+import { removeSwitch, switchTo } from './switch-change.tsx'
 import { type Mode, NO_SWITCHES, ownSwitch } from './switch-state.ts'
 import { onlyOf, spanOf, TreePager, useTreePage } from './tree-page.tsx'
 import { allKeys, firstOpen, MOST_ROWS, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
@@ -27,12 +27,6 @@ const SPANS = [
   ['hour', '1 h'],
 ] as const
 
-/** What is being changed: a rule or all of them, to a mode; undefined takes the switch away. */
-interface Switching {
-  readonly row: PatternRow | undefined
-  readonly mode: Mode | undefined
-}
-
 /** Rules shows what is in force, what each rule does now, and switches it. */
 export function Rules() {
   const { query } = place.value
@@ -43,9 +37,6 @@ export function Rules() {
   const activity = useActivity()
   const span = spanOf(query)
   const activities = useMemo(() => activitiesOf(activity.data?.rules ?? [], span), [activity.data, span])
-  const [switching, setSwitching] = useState<Switching>()
-  const [edited, setEdited] = useState<PatternRow>()
-  const [isIncident, setIncident] = useState(false)
   const data = switchData.data ?? NO_DATA
   const canSwitch = may('operator') && switchData.data !== undefined
   const { all } = data.switches
@@ -54,6 +45,16 @@ export function Rules() {
     switchData.reload()
     tree.reload()
     active.reload()
+  }
+  /** Without a row, the switch of all rules changes; without a mode, it is removed. */
+  const change = (row: PatternRow | undefined, mode: Mode | undefined): void => {
+    const before = row?.limit ? ownSwitch(data.switches, row.domain, row.limit) : all
+    // A switch that names the rule by its name is the one that is changed.
+    const id = before?.rule?.id ?? row?.limit?.id
+    const rule = row === undefined || id === undefined ? null : { domain: row.domain, id }
+    const options = { rule, name: row?.limit?.name ?? 'all rules', before, reload }
+    if (mode === undefined) removeSwitch(options)
+    else switchTo(mode, options)
   }
   return (
     <>
@@ -64,7 +65,7 @@ export function Rules() {
             icon="alert"
             isDisabled={!canSwitch}
             {...(!canSwitch && { title: 'Switches are kept in the database, which is not there' })}
-            onClick={() => setIncident(true)}
+            onClick={() => openIncident(all?.mode, (mode) => change(undefined, mode))}
           >
             All rules…
           </Button>
@@ -86,9 +87,7 @@ export function Rules() {
                 {all.reason && `: ${all.reason}`}
               </span>
               {may('operator') && (
-                <Button onClick={() => setSwitching({ row: undefined, mode: undefined })}>
-                  Let the rules decide again
-                </Button>
+                <Button onClick={() => change(undefined, undefined)}>Let the rules decide again</Button>
               )}
             </div>
           </Notice>
@@ -121,50 +120,20 @@ export function Rules() {
               canSwitch={canSwitch}
               activities={activities}
               span={span}
-              change={(row, mode) => setSwitching({ row, mode })}
-              edit={setEdited}
+              change={change}
+              edit={(row) => editLimit(row, reload)}
             />
           )}
         </Card>
       </div>
-      {isIncident && (
-        <IncidentDialog
-          inForce={all?.mode}
-          onChoose={(mode) => {
-            setIncident(false)
-            setSwitching({ row: undefined, mode })
-          }}
-          onClose={() => setIncident(false)}
-        />
-      )}
-      {switching && (
-        <Switch switching={switching} data={data} onClose={() => setSwitching(undefined)} onDone={reload} />
-      )}
-      {edited && <LimitDialog row={edited} onClose={() => setEdited(undefined)} onDone={reload} />}
     </>
   )
 }
 
 const ALL_WORDS: Readonly<Record<Mode, string>> = {
-  shadow: 'All rules are in shadow mode: nobody is refused.',
-  off: 'All rules are off: nobody is limited.',
+  shadow: 'All rules are in shadow mode: no request is refused.',
+  off: 'All rules are off: no caller is limited.',
   enforce: 'All rules are enforced, also those in shadow mode.',
-}
-
-interface SwitchProps {
-  readonly switching: Switching
-  readonly data: SwitchData
-  readonly onClose: () => void
-  readonly onDone: () => void
-}
-
-function Switch({ switching: { row, mode }, data, ...rest }: SwitchProps) {
-  const before = row?.limit ? ownSwitch(data.switches, row.domain, row.limit) : data.switches.all
-  const id = before?.rule?.id ?? row?.limit?.id
-  const domain = row?.domain
-  // A switch that names the rule by its name is the one that is changed.
-  const rule = useMemo(() => (domain === undefined || id === undefined ? null : { domain, id }), [domain, id])
-  return <SwitchDialog rule={rule} name={row?.limit?.name ?? 'all rules'} mode={mode} before={before} {...rest} />
 }
 
 interface TreeProps {

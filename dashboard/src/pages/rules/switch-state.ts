@@ -6,7 +6,7 @@ export type Mode = Switch['mode']
 /** A RuleName is what a switch names: null is every rule. */
 export type RuleName = Switch['rule']
 
-/** A RuleState is what a rule does now, and why: the rule says so, a switch of its own, or the switch of all rules. */
+/** A RuleState is what a rule does now, and why: the rule, its switch, or the switch of all rules. */
 export interface RuleState {
   readonly mode: Mode
   readonly by: 'rule' | 'switch' | 'all'

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { RuleTree } from '../../api/operations.ts'
-import type { Resource } from '../../api/resource.ts'
+import type { Resource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
 import type { Span } from './activity.ts'
@@ -21,7 +21,7 @@ const skipOf = (query: URLSearchParams): number =>
   /^\d{1,9}$/.test(query.get('skip') ?? '') ? Number(query.get('skip')) : 0
 
 /**
- * useTreePage reads the rules that the address asks for: all of them, which the page filters by itself as one types, or, where there are
+ * useTreePage reads the rules that the address asks for: all of them, which the page filters while one types, or, where there are
  * more than fit, a page of those that the server finds. The page before stays until the next one is there.
  */
 export function useTreePage(): Resource<RuleTree> {
@@ -53,7 +53,7 @@ function useAtRest(value: string): string {
   return rested
 }
 
-/** TreePager leads to the patterns before and after those of this page. */
+/** TreePager leads to the pages of patterns before and after this one. */
 export function TreePager({ tree: { found, omitted } }: { readonly tree: RuleTree }) {
   const skip = skipOf(place.value.query)
   if (found <= PAGE_PATTERNS) return null

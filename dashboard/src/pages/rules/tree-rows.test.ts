@@ -37,20 +37,20 @@ const shown = (changes: Partial<Shown> = {}): Shown => ({
   activities: new Map(),
   ...changes,
 })
-const spelled = (rows: readonly TreeRow[]): string[] =>
+const shortened = (rows: readonly TreeRow[]): string[] =>
   rows.map((row) => {
     const text = row.kind === 'domain' ? row.name : row.kind === 'more' ? `${row.left} more` : row.step
     return `${'  '.repeat(row.depth)}${text}`
   })
 
 test('what is closed shows nothing below it', () => {
-  expect(spelled(treeRows(SHOP, shown()))).toEqual(['api'])
-  expect(spelled(treeRows(SHOP, shown({ open: new Set(['api']) })))).toEqual(['api', '  user', '  ip', '  ip'])
+  expect(shortened(treeRows(SHOP, shown()))).toEqual(['api'])
+  expect(shortened(treeRows(SHOP, shown({ open: new Set(['api']) })))).toEqual(['api', '  user', '  ip', '  ip'])
 })
 
-test('an open tree names each pattern by what it adds, and a further limit in a row of its own', () => {
+test('an open tree names each pattern by what it adds, and a further limit in another row', () => {
   const rows = treeRows(SHOP, shown({ open: new Set(allKeys(SHOP)) }))
-  expect(spelled(rows)).toEqual(['api', '  user', '    user', '    endpoint=POST /orders', '  ip', '  ip'])
+  expect(shortened(rows)).toEqual(['api', '  user', '    user', '    endpoint=POST /orders', '  ip', '  ip'])
   expect(rows.map((row) => row.kind === 'pattern' && row.isFurther)).toEqual([false, false, false, false, false, true])
 })
 
@@ -86,24 +86,28 @@ test('all keys of rows differ', () => {
 })
 
 test('a text finds patterns by all of its words, and opens the way to them', () => {
-  expect(spelled(treeRows(SHOP, shown({ text: 'ORDERS api' })))).toEqual(['api', '  user', '    endpoint=POST /orders'])
+  expect(shortened(treeRows(SHOP, shown({ text: 'ORDERS api' })))).toEqual([
+    'api',
+    '  user',
+    '    endpoint=POST /orders',
+  ])
   expect(treeRows(SHOP, shown({ text: 'nothing' }))).toEqual([])
 })
 
 test('a limit is found by its name', () => {
-  expect(spelled(treeRows(SHOP, shown({ text: 'daily' })))).toEqual(['api', '  ip', '  ip'])
+  expect(shortened(treeRows(SHOP, shown({ text: 'daily' })))).toEqual(['api', '  ip', '  ip'])
 })
 
 test('only shadow: rules that a switch has put there, too', () => {
   const rule = { domain: 'api', id: 'ip' }
   const switches = switchesOf([{ rule, mode: 'shadow', reason: null, version: 1, updated_at: '' }])
-  expect(spelled(treeRows(SHOP, shown({ only: 'shadow', switches })))).toEqual(['api', '  ip', '  ip'])
+  expect(shortened(treeRows(SHOP, shown({ only: 'shadow', switches })))).toEqual(['api', '  ip', '  ip'])
   expect(treeRows(SHOP, shown({ only: 'shadow' }))).toEqual([])
 })
 
 test('only refusing: rules that refuse, or would', () => {
   const activities = new Map([['api/user', { perSecond: 1, refused: 0, shadowRefused: 2 }]])
-  expect(spelled(treeRows(SHOP, shown({ only: 'refusing', activities })))[1]).toBe('  user')
+  expect(shortened(treeRows(SHOP, shown({ only: 'refusing', activities })))[1]).toBe('  user')
 })
 
 test('of thousands of patterns, the first ones are shown, and more when they are asked for', () => {
@@ -112,7 +116,7 @@ test('of thousands of patterns, the first ones are shown, and more when they are
   const open = new Set(['api'])
   const rows = treeRows(large, shown({ open }))
   expect(rows).toHaveLength(STEP_ROWS + 2)
-  expect(spelled(rows).at(-1)).toBe(`  ${5_000 - STEP_ROWS} more`)
+  expect(shortened(rows).at(-1)).toBe(`  ${5_000 - STEP_ROWS} more`)
   expect(treeRows(large, shown({ open, lengths: new Map([['api', 300]]) }))).toHaveLength(302)
 })
 

@@ -64,7 +64,7 @@ export interface Shown {
 
 /** Below one row, so many patterns are shown at first, and so many more each time. */
 export const STEP_ROWS = 100
-/** Of all rows, so many are shown at first: a page of thousands is slow, and nobody reads it. */
+/** Of all rows, so many are shown at first: a page of thousands is slow and unreadable. */
 export const MOST_ROWS = 400
 /** The key under which lengths say how many rows are shown in all. */
 export const WHOLE = ''
@@ -113,7 +113,7 @@ class Walk {
   readonly #words: readonly string[]
   readonly #isFiltered: boolean
   #seen = new Set<string>()
-  /** Rules of every caller, which those of tiers stand in for. */
+  /** Rules of every caller, which rules of tiers may replace. */
   #plain = new Set<string>()
 
   constructor(shown: Shown) {

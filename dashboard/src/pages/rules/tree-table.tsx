@@ -115,7 +115,7 @@ function Domain({ row, active, actions }: { readonly row: DomainRow } & TreeProp
                 <a href="/rules/edit">{may('admin') ? 'Edit as YAML' : 'See the YAML'}</a>
               </>
             ) : active === undefined ? null : (
-              'from a file: edit the file, it reloads by itself'
+              'from a file: edit the file, it reloads automatically'
             )}
           </span>
         </div>

@@ -1,14 +1,12 @@
 import { useState } from 'preact/hooks'
-import { ask } from '../../api/client.ts'
-import { useResource } from '../../api/resource.ts'
 import type { Params } from '../../app/pages.ts'
+import { useResource } from '../../kit/use-resource.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Card, Choice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
 import { ChangeCount, DiffView } from './diff-view.tsx'
-import { RollBackDialog } from './roll-back-dialog.tsx'
+import { readBoth, rollBack } from './rule-changes.tsx'
 import './rules.css'
-import { readActive } from './rules-data.ts'
 
 const VIEWS = [
   ['changes', 'Against what is in force'],
@@ -20,14 +18,7 @@ export function Version({ params }: { readonly params: Params }) {
   const version = Number(params.version)
   const isNumber = Number.isSafeInteger(version) && version > 0
   const [view, setView] = useState<'changes' | 'text'>()
-  const [isRollingBack, setRollingBack] = useState(false)
-  const both = useResource(`version ${version}`, async (signal) => {
-    const [former, active] = await Promise.all([
-      ask('readRuleVersion', { params: { version: isNumber ? version : 0 }, signal }),
-      readActive(signal),
-    ])
-    return { former: former.body, active }
-  })
+  const both = useResource(`version ${version}`, (signal) => readBoth(isNumber ? version : 0, signal))
   if (both.data === undefined) {
     const isUnknown = !isNumber || both.problem?.status === 404
     return (
@@ -53,7 +44,7 @@ export function Version({ params }: { readonly params: Params }) {
       <PageHead title={`Version ${version}`} about={<a href="/rules/versions">All versions</a>}>
         {former.is_active && <Badge tone="good">in force</Badge>}
         {!former.is_active && may('admin') && (
-          <Button kind="primary" icon="undo" onClick={() => setRollingBack(true)}>
+          <Button kind="primary" icon="undo" onClick={() => rollBack(version, both.reload)}>
             Roll back to this version
           </Button>
         )}
@@ -75,7 +66,7 @@ export function Version({ params }: { readonly params: Params }) {
         </Card>
         <Card
           title={shown === 'text' ? 'Text' : 'What would change if it were in force'}
-          beside={
+          actions={
             former.is_active ? undefined : (
               <>
                 <ChangeCount before={inForce} after={former.text} />
@@ -94,7 +85,6 @@ export function Version({ params }: { readonly params: Params }) {
           )}
         </Card>
       </div>
-      {isRollingBack && <RollBackDialog version={version} onClose={() => setRollingBack(false)} onDone={both.reload} />}
     </>
   )
 }

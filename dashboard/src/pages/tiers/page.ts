@@ -6,7 +6,7 @@ export const pages: readonly Page[] = [
     title: 'Tiers',
     menu: { group: 'Sell', order: 11, icon: 'tiers' },
     words: 'plans pro free enterprise',
-    commands: [{ text: 'Make a tier', href: '/tiers?new=', role: 'admin', words: 'new plan' }],
+    commands: [{ text: 'Create a tier', href: '/tiers?new=', role: 'admin', words: 'new plan' }],
     load: () => import('./tiers.tsx').then((m) => m.Tiers),
   },
 ]

@@ -50,7 +50,7 @@ describe('a draft of a tier in force', () => {
           },
         ],
       },
-      left: [],
+      missing: [],
     })
   })
 
@@ -71,8 +71,8 @@ describe('a draft of a tier in force', () => {
 
   it('says what it cannot write', () => {
     const odd = ['9 per 1m, sliding_window; weighed by model', '3 per 1h, sliding_window, sub-windows of 1m']
-    const { left, limits } = draftOf(node('a', [limit('a', odd[0]), limit('b', odd[1])]))
-    expect(left).toEqual([`a: ${odd[0]}`, `b: ${odd[1]}`])
+    const { missing, limits } = draftOf(node('a', [limit('a', odd[0]), limit('b', odd[1])]))
+    expect(missing).toEqual([`a: ${odd[0]}`, `b: ${odd[1]}`])
     expect(limits).toEqual({ rate_limits: [{ name: 'a', unit: 'minute', requests_per_unit: 9 }, { name: 'b' }] })
   })
 })

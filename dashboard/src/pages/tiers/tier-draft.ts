@@ -6,8 +6,8 @@ type Limits = Pick<RuleNode, 'limits' | 'below'> & { readonly id?: string }
 /** A Draft is a tier as it stands in force, as far as it can be written again. */
 export interface Draft {
   readonly limits: unknown
-  /** What it has and the draft does not: settings that are only told in words. */
-  readonly left: readonly string[]
+  /** Settings that the draft lacks: the API describes them only in words. */
+  readonly missing: readonly string[]
 }
 
 const UNITS: Readonly<Record<string, string>> = {
@@ -23,17 +23,17 @@ const CALENDAR = /^(\d+) per calendar (\w+) \((.+)\), (\w+)$/
 
 /** draftOf writes what a rule says about a tier, as it would stand in a rule file. */
 export function draftOf(tier: Limits): Draft {
-  const left: string[] = []
-  return { limits: bodyOf(tier, left), left }
+  const missing: string[] = []
+  return { limits: bodyOf(tier, missing), missing }
 }
 
-function bodyOf(node: Limits, left: string[]): object {
-  const written = node.limits.map((limit) => writtenOf(limit, left))
+function bodyOf(node: Limits, missing: string[]): object {
+  const written = node.limits.map((limit) => writtenOf(limit, missing))
   return {
     ...(written.length === 1 && { rate_limit: written[0] }),
     ...(written.length > 1 && { rate_limits: written }),
     ...(node.below.length > 0 && {
-      descriptors: node.below.map((each) => ({ ...patternOf(stepOf(node, each)), ...bodyOf(each, left) })),
+      descriptors: node.below.map((each) => ({ ...patternOf(stepOf(node, each)), ...bodyOf(each, missing) })),
     }),
   }
 }
@@ -44,10 +44,10 @@ function patternOf(step: string): object {
   return equals === -1 ? { key: step } : { key: step.slice(0, equals), value: step.slice(equals + 1) }
 }
 
-function writtenOf({ name, described }: RuleLimit, left: string[]): object {
+function writtenOf({ name, described }: RuleLimit, missing: string[]): object {
   const [limit, ...more] = described.split('; ')
   const made = limitOf(limit)
-  if (made === undefined || more.length > 0) left.push(`${name}: ${described}`)
+  if (made === undefined || more.length > 0) missing.push(`${name}: ${described}`)
   return { name, ...made }
 }
 

@@ -1,27 +1,42 @@
 import { useRef, useState } from 'preact/hooks'
-import { preview } from '../../api/client.ts'
-import { ApiProblem, type RuleProblem } from '../../api/problem.ts'
+import { ask, preview } from '../../api/client.ts'
+import type { Tier } from '../../api/operations.ts'
+import { ApiProblem, asProblem, type RuleProblem } from '../../api/problem.ts'
+import { confirmChange } from '../../kit/change-dialog.tsx'
+import { FormDialog } from '../../kit/dialog.tsx'
+import { openDialog } from '../../kit/dialogs.tsx'
+import { AreaInput, optionsOf, SuggestInput, TextInput } from '../../kit/inputs.tsx'
 import { Button } from '../../ui/button.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
 import { Field } from '../../ui/field.tsx'
 import { Notice } from '../../ui/parts.tsx'
 
-/** TierFields are what the form holds. */
+/** TierFields are the contents of the form. */
 export interface TierFields {
   readonly domain: string
   readonly name: string
   readonly text: string
-  /** Of the stored tier that is replaced; undefined: there is none yet. */
+  /** Of the stored tier; undefined: there is none. */
   readonly version: number | undefined
   readonly isNew: boolean
-  /** What the text does not say, though the tier in force does. */
-  readonly left: readonly string[]
-  /** It stands in a rule file now. */
+  /** Settings of the tier in force that the text lacks. */
+  readonly missing: readonly string[]
+  /** It is defined in a rule file now. */
   readonly isOfFile: boolean
 }
 
-/** askedOf is what is sent. */
-export function askedOf({ domain, name, text, version }: TierFields) {
+interface TierFormOptions {
+  readonly domains: readonly string[]
+  /** The stored tier; undefined: there is none. */
+  readonly before: Tier | undefined
+  readonly reload: () => void
+}
+
+/** openTierForm edits the limits of a tier as YAML. The server checks them, as it checks a rule file. */
+export function openTierForm(fields: TierFields, options: TierFormOptions): void {
+  openDialog(<TierForm {...{ fields, options }} />)
+}
+
+function askedOf({ domain, name, text, version }: TierFields) {
   return {
     params: { domain: domain.trim(), tier: name.trim() },
     body: { limits: text },
@@ -29,58 +44,56 @@ export function askedOf({ domain, name, text, version }: TierFields) {
   }
 }
 
-interface TierFormProps {
-  readonly fields: TierFields
-  readonly domains: readonly string[]
-  readonly onChange: (fields: TierFields) => void
-  readonly onClose: () => void
-  readonly onReady: () => void
+function confirmTier(fields: TierFields, options: TierFormOptions): void {
+  const { before, reload } = options
+  const { domain, name } = fields
+  confirmChange({
+    title: `Put the tier ${name} of ${domain} in force`,
+    operation: 'putTier',
+    asked: askedOf(fields),
+    confirm: 'Put in force',
+    done: `The tier ${name} is in force, on every node.`,
+    undo: ({ body: { version } }) => {
+      const undone = { params: { domain, tier: name }, version, reason: 'undone in the dashboard' }
+      if (before === undefined) return ask('removeTier', undone)
+      return ask('putTier', { ...undone, body: { limits: before.limits } })
+    },
+    onBack: () => openTierForm(fields, options),
+    onDone: reload,
+  })
 }
 
-const typedIn = (event: Event): string => (event.currentTarget as HTMLInputElement).value
-
-/** TierForm edits the limits of a tier as YAML. The server checks them, as it checks a rule file. */
-export function TierForm({ fields, domains, onChange, onClose, onReady }: TierFormProps) {
+function TierForm({ fields: given, options }: { readonly fields: TierFields; readonly options: TierFormOptions }) {
+  const [fields, setFields] = useState(given)
   const [problem, setProblem] = useState<ApiProblem>()
   const [isBusy, setBusy] = useState(false)
-  const set = (changes: Partial<TierFields>): void => onChange({ ...fields, ...changes })
+  const set = (changes: Partial<TierFields>): void => setFields({ ...fields, ...changes })
   const check = async (): Promise<void> => {
     if (fields.name.trim() === '' || fields.domain.trim() === '') {
-      return setProblem(new ApiProblem(0, '', 'A tier has a domain and a name.'))
+      return setProblem(new ApiProblem(0, '', 'A tier needs a domain and a name.'))
     }
     setBusy(true)
     setProblem(undefined)
     try {
       await preview('putTier', askedOf(fields))
-      onReady()
+      confirmTier(fields, options)
     } catch (error) {
-      setProblem(error instanceof ApiProblem ? error : new ApiProblem(0, '', String(error)))
+      setProblem(asProblem(error))
       setBusy(false)
     }
   }
-  const footer = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button kind="primary" isSubmit isDisabled={isBusy}>
-        Check and preview
-      </Button>
-    </>
-  )
-  const title = fields.isNew ? 'Make a tier' : `Edit the tier ${fields.name}`
+  const title = fields.isNew ? 'Create a tier' : `Edit the tier ${fields.name}`
   return (
-    <Dialog title={title} isWide footer={footer} onClose={onClose} onSubmit={() => void check()}>
-      {fields.isNew && <NameFields fields={fields} domains={domains} set={set} />}
+    <FormDialog title={title} submit="Check and preview" isDisabled={isBusy} isWide onSubmit={() => void check()}>
+      {fields.isNew && <NameFields fields={fields} domains={options.domains} set={set} />}
       {fields.isOfFile && (
-        <Notice>
-          This tier stands in the rules. What you put in force here is used in its place, until you remove it.
-        </Notice>
+        <Notice>This tier is defined in the rules. What you set here is used in its place, until you remove it.</Notice>
       )}
-      {fields.left.length > 0 && (
+      {fields.missing.length > 0 && (
         <Notice tone="warn">
-          The text below is made from the rules in force. It does not have these settings, so add them if they are to
-          stay:
+          The text below is made from the rules in force. It lacks these settings, so add them if they are to stay:
           <ul>
-            {fields.left.map((each) => (
+            {fields.missing.map((each) => (
               <li key={each}>
                 <code>{each}</code>
               </li>
@@ -89,7 +102,7 @@ export function TierForm({ fields, domains, onChange, onClose, onReady }: TierFo
         </Notice>
       )}
       <LimitsField fields={fields} problem={problem} set={set} />
-    </Dialog>
+    </FormDialog>
   )
 }
 
@@ -101,16 +114,11 @@ interface PartProps {
 function NameFields({ fields, domains, set }: PartProps & { readonly domains: readonly string[] }) {
   return (
     <div class="fields">
-      <Field label="Domain" hint="Of the rules that ask for the tier.">
-        <input list="tier-domains" value={fields.domain} onInput={(event: Event) => set({ domain: typedIn(event) })} />
+      <Field label="Domain" hint="Of the rules that use the tier.">
+        <SuggestInput value={fields.domain} onChange={(domain) => set({ domain })} options={optionsOf(domains)} />
       </Field>
-      <datalist id="tier-domains">
-        {domains.map((each) => (
-          <option key={each} value={each} />
-        ))}
-      </datalist>
-      <Field label="Name" hint="Such as pro: what customers and keys name.">
-        <input value={fields.name} onInput={(event: Event) => set({ name: typedIn(event) })} />
+      <Field label="Name" hint="Such as pro: the name in customers and keys.">
+        <TextInput value={fields.name} onChange={(name) => set({ name })} />
       </Field>
     </div>
   )
@@ -130,15 +138,15 @@ function LimitsField({ fields, problem, set }: PartProps & { readonly problem: A
     <div class="stack close" ref={box}>
       <Field
         label="Limits"
-        hint="YAML or JSON, as below the name of a tier in a rule file."
+        hint="YAML or JSON, as under the name of a tier in a rule file."
         wrong={problem && (problem.problems.length === 0 ? problem.message : countText(problem.problems.length))}
       >
-        <textarea
+        <AreaInput
           rows={16}
           spellcheck={false}
           autofocus={!fields.isNew}
           value={fields.text}
-          onInput={(event: Event) => set({ text: typedIn(event) })}
+          onChange={(text) => set({ text })}
         />
       </Field>
       {problem && problem.problems.length > 0 && <Problems problems={problem.problems} show={show} />}

@@ -19,7 +19,7 @@ export interface TierRow {
 
 const MOST = 500
 
-/** rowsOf joins the tiers in force with those that are stored and have no effect. */
+/** rowsOf joins the tiers in force with stored tiers that have no effect. */
 export function rowsOf(
   inForce: readonly TierInForce[],
   stored: readonly Tier[],
@@ -44,7 +44,7 @@ export function rowsOf(
   })
 }
 
-/** readTiers reads everything about tiers. Without a database there are those of rule files alone. */
+/** readTiers reads everything about tiers. Without a database there are only the tiers of rule files. */
 export async function readTiers(signal: AbortSignal): Promise<readonly TierRow[]> {
   const [{ body: inForce }, stored, customers] = await Promise.all([
     ask('listTiersInForce', { signal }),

@@ -3,7 +3,7 @@ const PLAIN = /^(?:[A-Za-z_/][\w ./*-]*|\d+(?:ms|[smhdw]))$/
 /** Words that YAML, or its older version, reads as something else than a text. */
 const WORDS = /^(?:true|false|yes|no|on|off|y|n|null|~)$/i
 
-/** toYaml spells a value of JSON as YAML. The server reads it; nothing here does. */
+/** toYaml writes a value of JSON as YAML. Only the server reads it. */
 export function toYaml(value: unknown, indent = ''): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return `${indent}[]\n`

@@ -7,7 +7,7 @@ export const pages: readonly Page[] = [
     menu: { group: 'Manage', order: 31, icon: 'tokens' },
     role: 'admin',
     words: 'access login api roles revoke',
-    commands: [{ text: 'Make a token', href: '/tokens?new=', role: 'admin', words: 'new access' }],
+    commands: [{ text: 'Create a token', href: '/tokens?new=', role: 'admin', words: 'new access' }],
     load: () => import('./tokens.tsx').then((m) => m.Tokens),
   },
 ]

@@ -23,7 +23,7 @@ it('a token is good, expired or revoked', () => {
   )
 })
 
-it('those that work come first, the newest before the others', () => {
+it('valid tokens come first, the newest before the others', () => {
   const list = [
     token('old'),
     token('gone', { revoked_at: '2026-11-15T00:00:00Z', created_at: '2026-11-15T00:00:00Z' }),

@@ -6,13 +6,13 @@ export function stateOf({ revoked_at, expires_at }: Token, nowMs = Date.now()): 
   return expires_at !== null && Date.parse(expires_at) <= nowMs ? 'expired' : 'good'
 }
 
-/** inOrder puts those that work first, the newest of each before the others. */
+/** inOrder sorts valid tokens first, the newest of each before the others. */
 export function inOrder(tokens: readonly Token[], nowMs = Date.now()): readonly Token[] {
   const rank = (token: Token): number => Number(stateOf(token, nowMs) !== 'good')
   return tokens.toSorted((a, b) => rank(a) - rank(b) || Date.parse(b.created_at) - Date.parse(a.created_at))
 }
 
-/** isLastAdmin says whether nobody could make tokens without this one. */
+/** isLastAdmin is true if no other valid token may create tokens. */
 export function isLastAdmin(token: Token, all: readonly Token[], nowMs = Date.now()): boolean {
   const admins = all.filter((each) => each.role === 'admin' && stateOf(each, nowMs) === 'good')
   return admins.length === 1 && admins[0].id === token.id

@@ -6,7 +6,7 @@ export const pages: readonly Page[] = [
     title: 'Webhooks',
     menu: { group: 'Manage', order: 32, icon: 'webhooks' },
     words: 'events notify thresholds delivery',
-    commands: [{ text: 'Make a webhook', href: '/webhooks?new=', role: 'admin', words: 'new notify' }],
+    commands: [{ text: 'Create a webhook', href: '/webhooks?new=', role: 'admin', words: 'new notify' }],
     load: () => import('./webhooks.tsx').then((m) => m.Webhooks),
   },
   {

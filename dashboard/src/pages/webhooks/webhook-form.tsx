@@ -1,75 +1,68 @@
-import { useState } from 'preact/hooks'
-import type { NewWebhook } from '../../api/operations.ts'
-import { Button } from '../../ui/button.tsx'
-import { CustomerField } from '../../ui/customer-field.tsx'
-import { Dialog } from '../../ui/dialog.tsx'
-import { Field } from '../../ui/field.tsx'
-import { type Faults, newWebhook, type WebhookFields } from './webhook-fields.ts'
+import { ask } from '../../api/client.ts'
+import type { MadeWebhook, Webhook } from '../../api/operations.ts'
+import { openDialog } from '../../kit/dialogs.tsx'
+import { openForm } from '../../kit/record-form.tsx'
+import { SecretDialog } from '../../kit/secret-dialog.tsx'
+import { formerFields } from '../../kit/undo.ts'
 
-interface WebhookFormProps {
-  readonly title: string
-  readonly fields: WebhookFields
-  readonly onChange: (fields: WebhookFields) => void
-  readonly onReady: (body: NewWebhook) => void
-  readonly onClose: () => void
+const VIEWS = {
+  url: { hint: 'Events are sent to it by POST, signed.', missing: 'An address begins with https://.' },
+  description: { hint: 'Optional: its purpose.' },
+  thresholds: { hint: 'The percentages of a quota that send an event.' },
+  customer_id: { label: 'Only for a customer', hint: 'Optional: without one, it receives the events of all.' },
 }
 
-const typedIn = (event: Event): string => (event.currentTarget as HTMLInputElement).value
+/** createWebhook asks for the address of a new webhook. Its secret is shown once. */
+export function createWebhook(reload: () => void): void {
+  openForm({
+    title: 'Create a webhook',
+    operation: 'createWebhook',
+    without: ['secret', 'events'],
+    views: VIEWS,
+    typed: { thresholds: '50, 80, 100', enabled: 'true' },
+    next: (body) => ({
+      title: `Send events to ${body.url}`,
+      asked: { body },
+      confirm: 'Create',
+      done: 'The webhook was created.',
+      onDone: ({ body: made }) => {
+        reload()
+        showSecret(made)
+      },
+    }),
+  })
+}
 
-/** WebhookForm asks where events are sent, and which. */
-export function WebhookForm({ title, fields, onChange, onReady, onClose }: WebhookFormProps) {
-  const [faults, setFaults] = useState<Faults>({})
-  const set = (changes: Partial<WebhookFields>): void => onChange({ ...fields, ...changes })
-  const submit = (): void => {
-    const made = newWebhook(fields)
-    if ('faults' in made) setFaults(made.faults)
-    else onReady(made.body)
-  }
-  const footer = (
-    <>
-      <Button onClick={onClose}>Cancel</Button>
-      <Button kind="primary" isSubmit>
-        Preview
-      </Button>
-    </>
-  )
-  return (
-    <Dialog title={title} footer={footer} onClose={onClose} onSubmit={submit}>
-      <Field label="Address" hint="Events are sent there by POST, signed." wrong={faults.url}>
-        <input
-          type="url"
-          placeholder="https://"
-          spellcheck={false}
-          value={fields.url}
-          onInput={(event: Event) => set({ url: typedIn(event) })}
-        />
-      </Field>
-      <Field label="Description" hint="Optional: for whom it is.">
-        <input
-          value={fields.description}
-          maxLength={500}
-          onInput={(event: Event) => set({ description: typedIn(event) })}
-        />
-      </Field>
-      <div class="fields">
-        <Field label="Thresholds" hint="Percent of a quota at which an event is sent." wrong={faults.thresholds}>
-          <input value={fields.thresholds} onInput={(event: Event) => set({ thresholds: typedIn(event) })} />
-        </Field>
-        <CustomerField
-          label="Only for a customer"
-          hint="Optional: without one, it hears of all."
-          value={fields.customer}
-          onChange={(customer) => set({ customer })}
-        />
-      </div>
-      <label class="row">
-        <input
-          type="checkbox"
-          checked={fields.isEnabled}
-          onChange={(event) => set({ isEnabled: event.currentTarget.checked })}
-        />
-        Send events
-      </label>
-    </Dialog>
-  )
+/** changeWebhook changes the fields of a webhook that differ. */
+export function changeWebhook(hook: Webhook, reload: () => void): void {
+  const params = { webhook_id: hook.id }
+  openForm({
+    title: 'Change the webhook',
+    operation: 'changeWebhook',
+    without: ['events'],
+    views: VIEWS,
+    record: hook,
+    next: (read) => {
+      const body = formerFields('changeWebhook', { ...read, description: read.description ?? '' }, hook)
+      if (Object.keys(body).length === 0) return undefined
+      return {
+        title: 'Change the webhook',
+        asked: { params, version: hook.version, body },
+        confirm: 'Change',
+        done: 'The webhook was changed.',
+        undo: ({ body: after }) =>
+          ask('changeWebhook', {
+            ...{ params, version: after.version, reason: 'undone in the dashboard' },
+            body: formerFields('changeWebhook', hook, after),
+          }),
+        onDone: reload,
+      }
+    },
+  })
+}
+
+/** showSecret shows the secret of a webhook, which the server shows only once. */
+export function showSecret({ url, secret }: MadeWebhook): void {
+  const hint = `${url} checks the signature of every message with it.`
+  openDialog(<SecretDialog title="The secret of the webhook" label="Secret" value={secret} hint={hint} />)
 }

@@ -1,34 +1,22 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
-import type { MadeWebhook, Webhook, WebhookChange, WebhookDelivery } from '../../api/operations.ts'
-import { usePages } from '../../api/pages.ts'
-import { useResource } from '../../api/resource.ts'
+import type { Webhook, WebhookDelivery } from '../../api/operations.ts'
 import type { Params } from '../../app/pages.ts'
+import { confirmChange } from '../../kit/change-dialog.tsx'
+import { actionColumn, type Column, RecordList } from '../../kit/record-list.tsx'
+import { messageOf, notify } from '../../kit/toasts.tsx'
+import { usePages } from '../../kit/use-pages.ts'
+import { useResource } from '../../kit/use-resource.ts'
+import { customerHref } from '../../state/links.ts'
 import { go } from '../../state/router.ts'
 import { whyNot } from '../../state/session.ts'
 import { useTitle } from '../../state/title.ts'
 import { Button } from '../../ui/button.tsx'
-import { ChangeDialog } from '../../ui/change-dialog.tsx'
 import { Badge, Card, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
-import { type Column, Table } from '../../ui/table.tsx'
-import { messageOf, tell } from '../../ui/toasts.tsx'
-import { backOf, changeOf, fieldsOf, type WebhookFields } from './webhook-fields.ts'
-import { WebhookForm } from './webhook-form.tsx'
-import { HookState, SecretOnce } from './webhooks.tsx'
+import { changeWebhook, showSecret } from './webhook-form.tsx'
+import { HookState } from './webhooks.tsx'
 
-type Step =
-  | { readonly kind: 'form'; readonly fields: WebhookFields }
-  | { readonly kind: 'change'; readonly fields: WebhookFields; readonly asked: ChangeAsked }
-  | { readonly kind: 'secret' | 'remove' }
-  | { readonly kind: 'made'; readonly hook: MadeWebhook }
-
-interface ChangeAsked {
-  readonly params: { readonly webhook_id: string }
-  readonly version: number
-  readonly body: WebhookChange
-}
-
-/** OneWebhook is where events are sent, what was sent, and everything that can be done about it. */
+/** OneWebhook shows where events are sent and what was sent, and offers every change. */
 export function OneWebhook({ params: { id } }: { readonly params: Params }) {
   const params = { webhook_id: id }
   const hook = useResource(`webhook ${id}`, async (signal) => (await ask('readWebhook', { params, signal })).body)
@@ -40,17 +28,16 @@ export function OneWebhook({ params: { id } }: { readonly params: Params }) {
 }
 
 function Shown({ hook, reload }: { readonly hook: Webhook; readonly reload: () => void }) {
-  const [step, setStep] = useState<Step>()
   const deliveries = useDeliveries(hook.id)
-  useWhileWaiting(deliveries.items?.some(({ state }) => state === 'waiting') ?? false, deliveries.reload)
+  useWhileWaiting(deliveries.data?.some(({ state }) => state === 'waiting') ?? false, deliveries.reload)
   const [whyAdmin, whyOperator] = [whyNot('admin'), whyNot('operator')]
   const test = async (): Promise<void> => {
     try {
       await ask('testWebhook', { params: { webhook_id: hook.id } })
-      tell('A test event is under way. What becomes of it stands below.')
+      notify('A test event is being sent. Its delivery is listed below.')
       deliveries.reload()
     } catch (error) {
-      tell(`The test was not sent: ${messageOf(error)}`, { isBad: true })
+      notify(`The test was not sent: ${messageOf(error)}`, { isBad: true })
     }
   }
   return (
@@ -62,35 +49,29 @@ function Shown({ hook, reload }: { readonly hook: Webhook; readonly reload: () =
         <Button why={whyOperator} onClick={() => void test()}>
           Send a test
         </Button>
-        <Button icon="edit" why={whyAdmin} onClick={() => setStep({ kind: 'form', fields: fieldsOf(hook) })}>
+        <Button icon="edit" why={whyAdmin} onClick={() => changeWebhook(hook, reload)}>
           Change
         </Button>
-        <Button why={whyAdmin} onClick={() => setStep({ kind: 'secret' })}>
+        <Button why={whyAdmin} onClick={() => rotateSecret(hook, reload)}>
           New secret
         </Button>
-        <Button kind="danger" icon="trash" why={whyAdmin} onClick={() => setStep({ kind: 'remove' })}>
+        <Button kind="danger" icon="trash" why={whyAdmin} onClick={() => removeWebhook(hook)}>
           Remove
         </Button>
       </PageHead>
       <div class="stack">
-        {hook.disabled_reason !== null && (
-          <Notice tone="warn">The service switched it off: {hook.disabled_reason}</Notice>
-        )}
+        {hook.disabled_reason !== null && <Notice tone="warn">The service disabled it: {hook.disabled_reason}</Notice>}
         <Facts hook={hook} />
         <Card title="What was sent" isFlush>
-          <Table
+          <RecordList
             label="Deliveries"
             columns={deliveryColumns(hook.id, whyOperator, deliveries.reload)}
-            rows={deliveries.items}
+            list={deliveries}
             keyOf={({ id }) => id}
-            problem={deliveries.problem}
-            reload={deliveries.reload}
             empty={<State icon="webhooks" title="Nothing was sent in the last 30 days" />}
           />
         </Card>
-        {deliveries.hasMore && <Button onClick={deliveries.more}>Show older ones</Button>}
       </div>
-      {step && <Steps step={step} hook={hook} setStep={setStep} reload={reload} />}
     </>
   )
 }
@@ -103,7 +84,7 @@ function useDeliveries(id: string) {
 
 const LOOK_AGAIN_MS = 3_000
 
-/** useWhileWaiting looks again as long as something is under way. */
+/** useWhileWaiting reads again as long as a delivery is waiting. */
 function useWhileWaiting(isWaiting: boolean, look: () => void): void {
   const latest = useRef(look)
   latest.current = look
@@ -126,16 +107,10 @@ function Facts({ hook }: { readonly hook: Webhook }) {
           <HookState hook={hook} />
         </dd>
         <dt>About</dt>
-        <dd>
-          {customer_id === null ? (
-            'all customers'
-          ) : (
-            <a href={`/customers/${encodeURIComponent(customer_id)}`}>{customer_id}</a>
-          )}
-        </dd>
+        <dd>{customer_id === null ? 'all customers' : <a href={customerHref(customer_id)}>{customer_id}</a>}</dd>
         <dt>At</dt>
         <dd>{thresholds.map((each) => `${each} %`).join(', ')} of a quota</dd>
-        <dt>Made</dt>
+        <dt>Created</dt>
         <dd>
           <Time at={created_at} />
         </dd>
@@ -144,95 +119,32 @@ function Facts({ hook }: { readonly hook: Webhook }) {
   )
 }
 
-interface StepsProps {
-  readonly step: Step
-  readonly hook: Webhook
-  readonly setStep: (step: Step | undefined) => void
-  readonly reload: () => void
+function rotateSecret({ id }: Webhook, reload: () => void): void {
+  confirmChange({
+    title: 'Sign with a new secret',
+    operation: 'rotateWebhookSecret',
+    asked: { params: { webhook_id: id }, body: {} },
+    about: <p>For a day, messages are signed with the former secret, too. After that, only the new one is valid.</p>,
+    confirm: 'Create a new secret',
+    done: 'The webhook has a new secret.',
+    onDone: ({ body }) => {
+      reload()
+      showSecret(body)
+    },
+  })
 }
 
-function Steps({ step, hook, setStep, reload }: StepsProps) {
-  const [params] = useState({ webhook_id: hook.id })
-  const close = (): void => setStep(undefined)
-  if (step.kind === 'made') return <SecretOnce hook={step.hook} onClose={close} />
-  if (step.kind === 'form') {
-    const ready = (): void => {
-      const body = changeOf(step.fields, hook)
-      if (body === undefined) close()
-      else setStep({ kind: 'change', fields: step.fields, asked: { params, version: hook.version, body } })
-    }
-    return (
-      <WebhookForm
-        title="Change the webhook"
-        fields={step.fields}
-        onChange={(fields) => setStep({ kind: 'form', fields })}
-        onReady={ready}
-        onClose={close}
-      />
-    )
-  }
-  if (step.kind === 'change') {
-    return (
-      <ChangeDialog
-        title="Change the webhook?"
-        operation="changeWebhook"
-        asked={step.asked}
-        confirm="Change"
-        said="The webhook was changed."
-        undo={async ({ body: { version } }) => {
-          await ask('changeWebhook', { params, version, body: backOf(step.asked.body, hook), reason: 'undo' })
-        }}
-        onBack={() => setStep({ kind: 'form', fields: step.fields })}
-        onClose={close}
-        onDone={reload}
-      />
-    )
-  }
-  return step.kind === 'secret' ? (
-    <NewSecret hook={hook} setStep={setStep} reload={reload} />
-  ) : (
-    <Remove hook={hook} close={close} />
-  )
-}
-
-function NewSecret({ hook, setStep, reload }: Omit<StepsProps, 'step'>) {
-  const [asked] = useState({ params: { webhook_id: hook.id }, body: {} })
-  const isMade = useRef(false)
-  return (
-    <ChangeDialog
-      title="Sign with another secret?"
-      operation="rotateWebhookSecret"
-      asked={asked}
-      about={
-        <p>For a day, messages have the signature of the former secret, too. After that, only the new one counts.</p>
-      }
-      confirm="Make a new secret"
-      said="The webhook has a new secret."
-      onClose={() => !isMade.current && setStep(undefined)}
-      onDone={({ body }) => {
-        isMade.current = true
-        setStep({ kind: 'made', hook: body })
-        reload()
-      }}
-    />
-  )
-}
-
-function Remove({ hook, close }: { readonly hook: Webhook; readonly close: () => void }) {
-  const [asked] = useState({ params: { webhook_id: hook.id }, version: hook.version })
-  return (
-    <ChangeDialog
-      title={`Remove the webhook to ${hostOf(hook.url)}?`}
-      operation="removeWebhook"
-      asked={asked}
-      about={<p>What was sent is forgotten with it. This cannot be undone: a new webhook has another secret.</p>}
-      confirm="Remove"
-      isDanger
-      said="The webhook was removed."
-      onClose={close}
-      onDone={() => go('/webhooks', { replace: true })}
-    />
-  )
+function removeWebhook({ id, url, version }: Webhook): void {
+  confirmChange({
+    title: `Remove the webhook to ${hostOf(url)}`,
+    operation: 'removeWebhook',
+    asked: { params: { webhook_id: id }, version },
+    about: <p>Its deliveries are removed with it. This cannot be undone: a new webhook has another secret.</p>,
+    confirm: 'Remove',
+    isDanger: true,
+    done: 'The webhook was removed.',
+    onDone: () => go('/webhooks', { replace: true }),
+  })
 }
 
 const STATES = { waiting: 'warn', delivered: 'good', failed: 'bad' } as const
@@ -245,10 +157,10 @@ function deliveryColumns(
   const again = async (delivery_id: string): Promise<void> => {
     try {
       await ask('redeliverWebhook', { params: { webhook_id, delivery_id } })
-      tell('The event is sent again.')
+      notify('The event is sent again.')
       reload()
     } catch (error) {
-      tell(`It was not sent: ${messageOf(error)}`, { isBad: true })
+      notify(`It was not sent: ${messageOf(error)}`, { isBad: true })
     }
   }
   return [
@@ -262,17 +174,7 @@ function deliveryColumns(
       cell: ({ last_status, last_error }) => last_error ?? last_status ?? <span class="faint">none yet</span>,
     },
     { title: 'Next', isTight: true, cell: ({ next_attempt_at }) => <Time at={next_attempt_at} none="–" /> },
-    {
-      title: 'Send again',
-      isTitleHidden: true,
-      isTight: true,
-      align: 'right',
-      cell: ({ id }) => (
-        <Button isSmall why={why} label={`Send again: ${id}`} onClick={() => void again(id)}>
-          Send again
-        </Button>
-      ),
-    },
+    actionColumn({ title: 'Send again', why, label: ({ id }) => `Send again: ${id}`, run: ({ id }) => void again(id) }),
   ]
 }
 

@@ -1,0 +1,46 @@
+import { durationText } from 'sluice/internal/core/duration-text'
+import type { LimitsRemoved, PlainLimit, RuleInForce } from '../../api/operations.ts'
+import { wholeCount } from '../../format/count.ts'
+
+/** plainText says a limit in words: 600 per minute. */
+export function plainText(limit: PlainLimit | null): string {
+  if (limit === null) return 'no limit'
+  const { requests_per_unit: count, unit, window_ms: windowMs, burst } = limit
+  if (windowMs === null) return `${wholeCount(count)} at the same time`
+  const rate = `${wholeCount(count)} ${unit === null ? `in ${durationText(windowMs)}` : `per ${unit}`}`
+  return burst === null ? rate : `${rate}, burst ${wholeCount(burst)}`
+}
+
+/** How an effect is called where it has to be seen. */
+export const EFFECT_WORDS: Readonly<Record<RuleInForce['effect'], string>> = {
+  lowered: 'lower',
+  raised: 'higher',
+  same: 'as before',
+  replaced: 'another kind',
+}
+
+export const lowered = (rules: readonly RuleInForce[]): readonly RuleInForce[] =>
+  rules.filter(({ effect }) => effect === 'lowered')
+
+/** How many rules a short message names. */
+const MAX_NAMED = 2
+
+/** inForceText says after a change where it is in force, or what is wrong; empty for a change that is not one of limits. */
+export function inForceText(answer: unknown): string {
+  if (!isInForce(answer)) return ''
+  const { in_force_on: rules, in_force_on_total: total, warnings } = answer
+  if (rules.length === 0) return warnings.join(' ')
+  const names = [...new Set(rules.map(({ domain, rule }) => `${domain}/${rule}`))]
+  const shown = names.slice(0, MAX_NAMED).join(', ')
+  const more = total - Math.min(MAX_NAMED, names.length)
+  const where = names.length > MAX_NAMED ? `${shown} and ${wholeCount(more)} more` : shown
+  return [`In force on ${where}.`, ...warnings].join(' ')
+}
+
+/** isUnused says whether a change of limits was made that no rule uses. */
+export const isUnused = (answer: unknown): boolean =>
+  isInForce(answer) && answer.in_force_on.length === 0 && answer.warnings.length > 0
+
+function isInForce(answer: unknown): answer is LimitsRemoved {
+  return typeof answer === 'object' && answer !== null && 'in_force_on' in answer
+}

@@ -1,1 +1,0 @@
-export const customerAddress = (id: string): string => `/customers/${encodeURIComponent(id)}`
