@@ -155,11 +155,11 @@ export type CustomerChanged = {
 }
 
 export type CustomerFields = {
-  /** the id, unless told otherwise */
+  /** the id by default */
   readonly name?: string | null | undefined
   readonly tier?: string | null | undefined
   readonly status?: 'active' | 'suspended' | null | undefined
-  /** an IANA name; UTC unless told otherwise */
+  /** an IANA name; UTC by default */
   readonly time_zone?: string | null | undefined
   /** the first day of a period */
   readonly period_anchor?: string | null | undefined
@@ -568,57 +568,58 @@ export type NewApiKey = {
 }
 
 export type NewBlock = {
+  readonly reason?: string | null | undefined
+  /** 403 by default */
+  readonly status?: number | null | undefined
+  /** what the caller is answered */
+  readonly body?: string | null | undefined
+  /** when it takes effect; now by default */
+  readonly effective_at?: string | null | undefined
+  /** when it ends; null: never */
+  readonly expires_at?: string | null | undefined
   readonly customer_id?: string | null | undefined
   readonly api_key_id?: string | null | undefined
   /** the key itself; it is not kept */
   readonly api_key?: string | null | undefined
   /** such as 198.51.100.0/24 */
   readonly cidr?: string | null | undefined
-  /** 403, unless told otherwise */
-  readonly status?: number | null | undefined
-  /** what the caller is answered */
-  readonly body?: string | null | undefined
-  readonly reason?: string | null | undefined
-  /** when it takes effect; now, unless told otherwise */
-  readonly effective_at?: string | null | undefined
-  /** when it ends by itself; null: never */
-  readonly expires_at?: string | null | undefined
 }
 
 export type NewCustomer = {
-  readonly id: string
-  /** the id, unless told otherwise */
+  /** the id by default */
   readonly name?: string | null | undefined
   readonly tier?: string | null | undefined
   readonly status?: 'active' | 'suspended' | null | undefined
-  /** an IANA name; UTC unless told otherwise */
+  /** an IANA name; UTC by default */
   readonly time_zone?: string | null | undefined
   /** the first day of a period */
   readonly period_anchor?: string | null | undefined
   /** free, at most 50 values: a billing id, a sales contact */
   readonly metadata?: { readonly [name: string]: string } | null | undefined
+  readonly id: string
   /** why; for the audit log */
   readonly reason?: string | null | undefined
 }
 
 export type NewGrant = {
-  readonly amount: number
-  /** `default`, unless told otherwise */
+  /** `default` by default */
   readonly descriptor?: string | null | undefined
-  readonly ticket?: string | null | undefined
+  readonly amount: number
   readonly reason?: string | null | undefined
-  /** when it takes effect; now, unless told otherwise */
+  readonly ticket?: string | null | undefined
+  /** when it takes effect; now by default */
   readonly effective_at?: string | null | undefined
-  /** when it ends by itself; null: never */
+  /** when it ends; null: never */
   readonly expires_at?: string | null | undefined
 }
 
 export type NewKey = {
+  readonly name?: string | null | undefined
+  /** the key's tier, which comes before the customer's */
+  readonly tier?: string | null | undefined
   /** a key that you have; left out, one is made */
   readonly key?: string | null | undefined
-  readonly name?: string | null | undefined
-  /** the key's own tier, which comes before the customer's */
-  readonly tier?: string | null | undefined
+  /** why; for the audit log */
   readonly reason?: string | null | undefined
 }
 
@@ -641,13 +642,13 @@ export type NewSecret = {
 }
 
 export type NewSwitch = {
+  readonly mode: 'off' | 'shadow' | 'enforce'
+  readonly reason?: string | null | undefined
   /** null: every rule */
   readonly rule: {
     readonly domain: string
     readonly id: string
   } | null
-  readonly mode: 'off' | 'shadow' | 'enforce'
-  readonly reason?: string | null | undefined
 }
 
 export type NewToken = {
@@ -775,11 +776,15 @@ export type OverrideChanged = {
 }
 
 export type OverrideFields = {
-  /** `default`, unless told otherwise, or such as `endpoint:POST /api/v1/orders` */
+  /** `default`, or such as `endpoint:POST /api/v1/orders`; `default` by default */
   readonly descriptor?: string | null | undefined
+  /** for the rules of one domain alone */
+  readonly domain?: string | null | undefined
+  /** for one rule of that domain alone, by its id or name */
+  readonly rule?: string | null | undefined
   readonly requests_per_unit: number
   readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
-  /** that of the rule, unless told otherwise */
+  /** that of the rule by default */
   readonly algorithm?:
     | 'sliding_window'
     | 'token_bucket'
@@ -791,24 +796,20 @@ export type OverrideFields = {
     | null
     | undefined
   readonly burst?: number | null | undefined
-  /** for the rules of this domain alone */
-  readonly domain?: string | null | undefined
-  /** for this rule of the domain alone, by its id or name */
-  readonly rule?: string | null | undefined
+  readonly reason?: string | null | undefined
+  readonly ticket?: string | null | undefined
+  /** when it takes effect; now by default */
+  readonly effective_at?: string | null | undefined
+  /** when it ends; null: never */
+  readonly expires_at?: string | null | undefined
   /** true: an override without domain and rule is for every rule, however many those are now */
   readonly all?: boolean | null | undefined
   /** raise: refused if it lowers any limit */
   readonly intent?: 'raise' | null | undefined
   /** true: it may lower limits, although it raises others or is meant as a raise */
   readonly allow_lower?: boolean | null | undefined
-  /** for one key of the customer's; left out: for all of them */
+  /** for one key of the customer's; for all of them by default */
   readonly api_key_id?: string | null | undefined
-  readonly ticket?: string | null | undefined
-  readonly reason?: string | null | undefined
-  /** when it takes effect; now, unless told otherwise */
-  readonly effective_at?: string | null | undefined
-  /** when it ends by itself; null: never */
-  readonly expires_at?: string | null | undefined
 }
 
 export type PlainLimit = {
@@ -912,11 +913,15 @@ export type QuotaFields = {
   readonly tier?: string | null | undefined
   readonly overrides?:
     | readonly {
-        /** `default`, unless told otherwise, or such as `endpoint:POST /api/v1/orders` */
+        /** `default`, or such as `endpoint:POST /api/v1/orders`; `default` by default */
         readonly descriptor?: string | null | undefined
+        /** for the rules of one domain alone */
+        readonly domain?: string | null | undefined
+        /** for one rule of that domain alone, by its id or name */
+        readonly rule?: string | null | undefined
         readonly requests_per_unit: number
         readonly unit: 'second' | 'minute' | 'hour' | 'day' | 'week' | 'month' | 'year'
-        /** that of the rule, unless told otherwise */
+        /** that of the rule by default */
         readonly algorithm?:
           | 'sliding_window'
           | 'token_bucket'
@@ -928,10 +933,6 @@ export type QuotaFields = {
           | null
           | undefined
         readonly burst?: number | null | undefined
-        /** for the rules of this domain alone */
-        readonly domain?: string | null | undefined
-        /** for this rule of the domain alone, by its id or name */
-        readonly rule?: string | null | undefined
       }[]
     | null
     | undefined
@@ -1132,6 +1133,7 @@ export type TierChanged = {
 export type TierFields = {
   /** as below the name of a tier in a rule file: as a value, or as a text in YAML */
   readonly limits: unknown
+  /** why; for the audit log */
   readonly reason?: string | null | undefined
 }
 
