@@ -69,7 +69,8 @@ export function Palette() {
   const box = useRef<HTMLDialogElement>(null)
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
-  const [customers, setCustomers] = useState<readonly Command[]>([])
+  const customers = useCustomers(typed)
+  useEffect(() => setAt(0), [typed])
 
   useEffect(() => {
     const { current } = box
@@ -83,20 +84,6 @@ export function Palette() {
   useEffect(() => {
     document.getElementById(`palette-${at}`)?.scrollIntoView({ block: 'nearest' })
   }, [at])
-  useEffect(() => {
-    setAt(0)
-    const search = typed.trim()
-    if (search.length < 2) return setCustomers([])
-    const stopper = new AbortController()
-    const query = { search, page_size: 6 }
-    ask('listCustomers', { query, signal: stopper.signal }).then(
-      ({ body }) => setCustomers(body.items.map(({ id, name }) => customerCommand(id, name))),
-      // Without a database there are no customers; pages are found all the same.
-      () => {},
-    )
-    return () => stopper.abort()
-  }, [typed])
-
   const list = [...found(typed, commands()), ...customers].slice(0, MOST_FOUND)
   const close = (): void => {
     isPaletteOpen.value = false
@@ -139,28 +126,58 @@ export function Palette() {
         onInput={(event) => setTyped(event.currentTarget.value)}
         onKeyDown={press}
       />
-      <ul id="palette-list" role="listbox" aria-label="Found">
-        {list.map((command, i) => (
-          <li
-            key={`${command.kind} ${command.text}`}
-            id={`palette-${i}`}
-            role="option"
-            aria-selected={i === at}
-            onMouseMove={() => setAt(i)}
-            onClick={() => run(command)}
-          >
-            <Icon name={command.icon} />
-            <span class="clip">{command.text}</span>
-            <span class="kind">{command.kind}</span>
-          </li>
-        ))}
-      </ul>
+      <Found list={list} at={at} point={setAt} run={run} />
       {list.length === 0 && (
         <p class="none" role="status">
           Nothing has these words.
         </p>
       )}
     </dialog>
+  )
+}
+
+/** useCustomers finds customers by what was typed. */
+function useCustomers(typed: string): readonly Command[] {
+  const [customers, setCustomers] = useState<readonly Command[]>([])
+  const search = typed.trim()
+  useEffect(() => {
+    if (search.length < 2) return setCustomers([])
+    const stopper = new AbortController()
+    ask('listCustomers', { query: { search, page_size: 6 }, signal: stopper.signal }).then(
+      ({ body }) => setCustomers(body.items.map(({ id, name }) => customerCommand(id, name))),
+      // Without a database there are no customers; pages are found all the same.
+      () => {},
+    )
+    return () => stopper.abort()
+  }, [search])
+  return customers
+}
+
+interface FoundProps {
+  readonly list: readonly Command[]
+  readonly at: number
+  readonly point: (at: number) => void
+  readonly run: (command: Command) => void
+}
+
+function Found({ list, at, point, run }: FoundProps) {
+  return (
+    <ul id="palette-list" role="listbox" aria-label="Found">
+      {list.map((command, i) => (
+        <li
+          key={`${command.kind} ${command.text}`}
+          id={`palette-${i}`}
+          role="option"
+          aria-selected={i === at}
+          onMouseMove={() => point(i)}
+          onClick={() => run(command)}
+        >
+          <Icon name={command.icon} />
+          <span class="clip">{command.text}</span>
+          <span class="kind">{command.kind}</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

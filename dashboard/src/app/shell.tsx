@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import type { ComponentChildren, ComponentType } from 'preact'
+import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { follow, liveState, lostAtMs } from '../api/live.ts'
 import { clockTime } from '../format/time.ts'
@@ -184,18 +184,15 @@ function Connection() {
   )
 }
 
-/** CurrentPage loads the page of the address. The one before stays until the next is there. */
-function CurrentPage() {
-  const { path } = place.value
-  const main = useRef<HTMLElement>(null)
-  const wanted = pages.flatMap((page) => {
-    const params = matchPath(page.path, path)
-    return params === undefined ? [] : [{ page, params }]
-  })[0]
-  const [loaded, setLoaded] = useState<{ page: Page; Content: ComponentType<{ params: Params }> }>()
-  const [failed, setFailed] = useState(false)
-  const page = wanted?.page
+interface Loaded {
+  readonly page: Page
+  readonly Content: ComponentType<{ params: Params }>
+}
 
+/** useLoaded loads the code of a page, and names the page in the browser's tab. */
+function useLoaded(page: Page | undefined) {
+  const [loaded, setLoaded] = useState<Loaded>()
+  const [failed, setFailed] = useState(false)
   useEffect(() => {
     document.title = page === undefined ? 'Sluice' : `${page.title} · Sluice`
     if (page === undefined) return
@@ -209,6 +206,19 @@ function CurrentPage() {
       isCurrent = false
     }
   }, [page])
+  return { loaded, failed }
+}
+
+/** CurrentPage loads the page of the address. The one before stays until the next is there. */
+function CurrentPage() {
+  const { path } = place.value
+  const main = useRef<HTMLElement>(null)
+  const wanted = pages.flatMap((page) => {
+    const params = matchPath(page.path, path)
+    return params === undefined ? [] : [{ page, params }]
+  })[0]
+  const page = wanted?.page
+  const { loaded, failed } = useLoaded(page)
 
   // Another page closes what was open over this one.
   useEffect(closeDialog, [path])
@@ -224,32 +234,6 @@ function CurrentPage() {
     }
   }, [path, isThere])
 
-  const content = (): ComponentChildren => {
-    if (wanted === undefined) {
-      return (
-        <>
-          <h1 class="hidden-text">Not found</h1>
-          <State icon="search" title="There is no such page">
-            <a href="/">See what happens now</a>
-          </State>
-        </>
-      )
-    }
-    if (!may(wanted.page.role ?? 'viewer')) {
-      return (
-        <>
-          <h1 class="hidden-text">{wanted.page.title}</h1>
-          <State icon="blocks" title={`This page needs the role ${wanted.page.role}`}>
-            {session.value.kind === 'open' && `You have the role ${session.value.who.role}.`} Log in with another token
-            to see it.
-          </State>
-        </>
-      )
-    }
-    if (failed) return <NotLoaded key={path} />
-    if (loaded?.page !== wanted.page) return <Skeleton lines={6} />
-    return <loaded.Content key={path} params={wanted.params} />
-  }
   return (
     <main id="main" ref={main} tabIndex={-1} data-stale={liveState.value === 'lost' ? '' : undefined}>
       {lostAtMs.value !== undefined && (
@@ -258,7 +242,40 @@ function CurrentPage() {
           be changed. The connection is retried automatically.
         </Notice>
       )}
-      {content()}
+      {wanted === undefined ? (
+        <NotFound />
+      ) : !may(wanted.page.role ?? 'viewer') ? (
+        <NotAllowed page={wanted.page} />
+      ) : failed ? (
+        <NotLoaded key={path} />
+      ) : loaded?.page === wanted.page ? (
+        <loaded.Content key={path} params={wanted.params} />
+      ) : (
+        <Skeleton lines={6} />
+      )}
     </main>
+  )
+}
+
+function NotFound() {
+  return (
+    <>
+      <h1 class="hidden-text">Not found</h1>
+      <State icon="search" title="There is no such page">
+        <a href="/">See what happens now</a>
+      </State>
+    </>
+  )
+}
+
+function NotAllowed({ page: { title, role } }: { readonly page: Page }) {
+  const { value } = session
+  return (
+    <>
+      <h1 class="hidden-text">{title}</h1>
+      <State icon="blocks" title={`This page needs the role ${role}`}>
+        {value.kind === 'open' && `You have the role ${value.who.role}.`} Log in with another token to see it.
+      </State>
+    </>
   )
 }

@@ -1,9 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { Button } from '../ui/button.tsx'
 import { Field } from '../ui/field.tsx'
 import { Notice } from '../ui/parts.tsx'
 import { Dialog } from './dialog.tsx'
 import { closeDialog } from './dialogs.tsx'
+import { useUnloadWarning } from './use-unload-warning.ts'
 
 interface SecretProps {
   readonly title: string
@@ -18,12 +19,7 @@ export function SecretDialog({ title, label, value, hint }: SecretProps) {
   const input = useRef<HTMLDivElement>(null)
   const [isCopied, setCopied] = useState(false)
   const [isWarned, setWarned] = useState(false)
-  useEffect(() => {
-    if (isCopied) return
-    const warn = (event: BeforeUnloadEvent): void => event.preventDefault()
-    addEventListener('beforeunload', warn)
-    return () => removeEventListener('beforeunload', warn)
-  }, [isCopied])
+  useUnloadWarning(!isCopied)
   const copy = async (): Promise<void> => setCopied(await copied(value, input.current?.querySelector('input')))
   const leave = (): void => (isCopied || isWarned ? closeDialog() : setWarned(true))
   const isLosing = isWarned && !isCopied

@@ -42,7 +42,7 @@ export function Menu({ label, items }: { readonly label: string; readonly items:
     if (event.key === 'Tab') setOpen(false)
     const list = buttons()
     const at = list.indexOf(document.activeElement as HTMLButtonElement)
-    const next = placeAfter(event.key, at, list.length)
+    const next = indexAfter(event.key, at, list.length)
     if (event.key === 'Escape') close()
     else if (next === undefined) return
     else list[next]?.focus()
@@ -64,23 +64,8 @@ export function Menu({ label, items }: { readonly label: string; readonly items:
       </button>
       {isOpen && (
         <ul role="menu" aria-label={label} class={isAtLeft ? 'at-left' : undefined}>
-          {items.map(({ text, icon, isDanger, run }) => (
-            <li key={text} role="none">
-              <button
-                type="button"
-                role="menuitem"
-                tabIndex={-1}
-                class={isDanger ? 'bad' : undefined}
-                onClick={() => {
-                  // A dialog gives the focus back to where it was: to the button, which stays.
-                  close()
-                  run()
-                }}
-              >
-                <Icon name={icon} />
-                {text}
-              </button>
-            </li>
+          {items.map((item) => (
+            <Item key={item.text} item={item} close={close} />
           ))}
         </ul>
       )}
@@ -88,7 +73,23 @@ export function Menu({ label, items }: { readonly label: string; readonly items:
   )
 }
 
-function placeAfter(key: string, at: number, count: number): number | undefined {
+function Item({ item: { text, icon, isDanger, run }, close }: { readonly item: MenuItem; readonly close: () => void }) {
+  // A dialog gives the focus back to where it was: to the button of the menu, which stays.
+  const choose = (): void => {
+    close()
+    run()
+  }
+  return (
+    <li role="none">
+      <button type="button" role="menuitem" tabIndex={-1} class={isDanger ? 'bad' : undefined} onClick={choose}>
+        <Icon name={icon} />
+        {text}
+      </button>
+    </li>
+  )
+}
+
+function indexAfter(key: string, at: number, count: number): number | undefined {
   if (key === 'ArrowDown') return (at + 1) % count
   if (key === 'ArrowUp') return (at - 1 + count) % count
   if (key === 'Home') return 0

@@ -177,6 +177,17 @@ export function Skeleton({ lines = 4 }: { readonly lines?: number }) {
   )
 }
 
+interface PendingProps {
+  readonly of: { readonly problem?: ApiProblem | undefined; reload?(): void }
+  readonly lines?: number
+}
+
+/** Pending stands for what was not read yet: lines while it is read, or the problem. */
+export function Pending({ of: { problem, reload }, lines }: PendingProps) {
+  if (problem !== undefined) return <Trouble problem={problem} {...(reload && { retry: reload })} />
+  return <Skeleton {...(lines !== undefined && { lines })} />
+}
+
 export function Notice({ tone = 'plain', children }: { tone?: 'plain' | 'warn' | 'bad' } & Children) {
   return (
     <div class={`notice ${tone}`} role={tone === 'plain' ? undefined : 'alert'}>

@@ -36,6 +36,31 @@ const NO_MARKERS: readonly Marker[] = []
  * marker to marker.
  */
 export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, format, spanMs }: PlotProps) {
+  const id = useId()
+  const { box, look, isZoomed, unzoom, press, leave } = usePlot({ lines, data, markers, height, format, spanMs })
+  return (
+    <figure class="plot-figure">
+      <figcaption class="legend">
+        <Legend {...{ lines, data, format, look }} />
+      </figcaption>
+      <div class="legend">
+        <Noted {...{ data, markers, look }} />
+        {isZoomed.value && (
+          <Button isSmall kind="quiet" icon="reset" onClick={unzoom}>
+            Whole range
+          </Button>
+        )}
+      </div>
+      <PlotBox {...{ box, id, label, lines, data, format, look, height }} onKeyDown={press} onBlur={leave} />
+      <PlotTable {...{ label, lines, data, markers, format }} />
+    </figure>
+  )
+}
+
+type DrawnProps = Required<Omit<PlotProps, 'label' | 'spanMs'>> & { readonly spanMs: number | undefined }
+
+/** usePlot draws into `box`, and holds what is looked at and what part of the time is shown. */
+function usePlot({ lines, data, markers, height, format, spanMs }: DrawnProps) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
   const shown = useRef({ data, markers, spanMs })
@@ -45,7 +70,6 @@ export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, f
   const zoom = useRef<readonly [number, number]>(undefined)
   const isZoomed = useSignal(false)
   const look = useSignal<Look>(NOWHERE)
-  const id = useId()
   const shape = lines.map(({ label: name, color }) => `${name}${color}`).join()
 
   const lookAgain = (): void => {
@@ -130,23 +154,7 @@ export function Plot({ label, lines, data, markers = NO_MARKERS, height = 220, f
   useEffect(() => zoomTo(undefined), [spanMs])
   useEffect(draw, [data, markers])
 
-  return (
-    <figure class="plot-figure">
-      <figcaption class="legend">
-        <Legend {...{ lines, data, format, look }} />
-      </figcaption>
-      <div class="legend">
-        <Noted {...{ data, markers, look }} />
-        {isZoomed.value && (
-          <Button isSmall kind="quiet" icon="reset" onClick={() => zoomTo(undefined)}>
-            Whole range
-          </Button>
-        )}
-      </div>
-      <PlotBox {...{ box, id, label, lines, data, format, look, height }} onKeyDown={press} onBlur={leave} />
-      <PlotTable {...{ label, lines, data, markers, format }} />
-    </figure>
-  )
+  return { box, look, isZoomed, unzoom: () => zoomTo(undefined), press, leave }
 }
 
 /** A Look is what is looked at: the index of a value, and the markers there. */

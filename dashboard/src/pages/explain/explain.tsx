@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
 import { notify } from '../../kit/toasts.tsx'
+import type { RuleTree } from '../../api/operations.ts'
 import { type Resource, useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'
@@ -22,35 +23,11 @@ const BLANK: Question = { domain: '', descriptors: [{ entries: [{ key: '', value
 
 /** Explain shows why a request is refused. The address holds the question, without secret values, so that it can be shared. */
 export function Explain() {
-  const query = place.value.query.get('q') ?? ''
   const tree = useRuleTree({ limit: 1 })
-  const [typed, setTyped] = useState<Question>(() => questionOf(query) ?? BLANK)
-  const [asked, setAsked] = useState<Question | undefined>(() => wholeOf(query))
-  const [written, setWritten] = useState(query)
+  const { query, typed, setTyped, asked, setAsked, write } = useQuestion(tree.data)
   const ofDomain = useRuleTree({ domain: typed.domain, limit: KNOWN_PATTERNS })
   const given = understand(query)
   const notes = query !== '' && given.kind === 'understood' ? given.notes : []
-
-  // Another page, or going back, may have changed what is asked.
-  useEffect(() => {
-    if (query === written || query === '') return
-    setWritten(query)
-    setTyped(questionOf(query) ?? BLANK)
-    setAsked(wholeOf(query))
-  }, [query, written])
-
-  // The only domain there is needs no choice.
-  const only = tree.data?.domains.length === 1 ? tree.data.domains[0].name : undefined
-  useEffect(() => {
-    if (only !== undefined) setTyped((before) => (before.domain === '' ? { ...before, domain: only } : before))
-  }, [only])
-
-  const write = (question: Question, answer: Explanation): void => {
-    const q = asQuery(withoutSecrets(question, answer))
-    remember(q, question)
-    setWritten(q)
-    setQuery({ q })
-  }
   return (
     <>
       <PageHead
@@ -90,6 +67,36 @@ export function Explain() {
       </div>
     </>
   )
+}
+
+/** useQuestion holds what is typed and what is asked. The address follows it, without secret values. */
+function useQuestion(tree: RuleTree | undefined) {
+  const query = place.value.query.get('q') ?? ''
+  const [typed, setTyped] = useState<Question>(() => questionOf(query) ?? BLANK)
+  const [asked, setAsked] = useState<Question | undefined>(() => wholeOf(query))
+  const [written, setWritten] = useState(query)
+
+  // Another page, or going back, may have changed what is asked.
+  useEffect(() => {
+    if (query === written || query === '') return
+    setWritten(query)
+    setTyped(questionOf(query) ?? BLANK)
+    setAsked(wholeOf(query))
+  }, [query, written])
+
+  // The only domain there is needs no choice.
+  const only = tree?.domains.length === 1 ? tree.domains[0].name : undefined
+  useEffect(() => {
+    if (only !== undefined) setTyped((before) => (before.domain === '' ? { ...before, domain: only } : before))
+  }, [only])
+
+  const write = (question: Question, answer: Explanation): void => {
+    const q = asQuery(withoutSecrets(question, answer))
+    remember(q, question)
+    setWritten(q)
+    setQuery({ q })
+  }
+  return { query, typed, setTyped, asked, setAsked, write }
 }
 
 async function copyAddress(): Promise<void> {

@@ -1,3 +1,4 @@
+import { type ComponentChildren, Fragment } from 'preact'
 import { durationText } from 'sluice/internal/core/duration-text'
 import type { Node } from '../../api/operations.ts'
 import { formatRate } from '../../format/rate.ts'
@@ -29,44 +30,7 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
   return (
     <Dialog title={`Node ${node.name}`} isWide onClose={onClose}>
       <NodeNotices node={node} nodes={nodes} />
-      <dl class="facts node-facts">
-        <dt>Host</dt>
-        <dd class="break">{node.host}</dd>
-        <dt>Id of this run</dt>
-        <dd class="mono break">{node.id}</dd>
-        <dt>Version</dt>
-        <dd>{node.version}</dd>
-        <dt>Rules</dt>
-        <dd class="mono break">{node.rule_version}</dd>
-        <dt>Quotas</dt>
-        <dd class="num">revision {node.revision.toLocaleString()}</dd>
-        <dt>Store</dt>
-        <dd>
-          <StoreBadge store={node.store} />
-        </dd>
-        <dt>Circuit</dt>
-        <dd>
-          <CircuitBadge circuit={node.circuit} />
-        </dd>
-        <dt>Decisions a second</dt>
-        <dd class="num">{formatRate(node.decisions_per_second)}</dd>
-        <dt>Memory</dt>
-        <dd class="num">{bytesText(node.memory_bytes)}</dd>
-        <dt>Event loop delay</dt>
-        <dd class="num">
-          {node.event_loop_delay_ms === null ? 'not known' : `${durationText(node.event_loop_delay_ms)} (p99)`}
-        </dd>
-        <dt>Admin port</dt>
-        <dd class="mono break">{node.admin_address ?? 'not known'}</dd>
-        <dt>Started</dt>
-        <dd>
-          <Time at={node.started_at} />
-        </dd>
-        <dt>Seen</dt>
-        <dd>
-          <Time at={node.seen_at} />
-        </dd>
-      </dl>
+      <Facts node={node} />
       <div class="node-workers">
         <h3>Workers</h3>
         <RecordList
@@ -78,6 +42,35 @@ export function NodeDialog({ node, nodes, onClose }: NodeDialogProps) {
         />
       </div>
     </Dialog>
+  )
+}
+
+function Facts({ node }: { readonly node: Node }) {
+  const { event_loop_delay_ms: delayMs } = node
+  const facts: readonly (readonly [name: string, value: ComponentChildren, kind?: 'num' | 'mono'])[] = [
+    ['Host', node.host],
+    ['Id of this run', node.id, 'mono'],
+    ['Version', node.version],
+    ['Rules', node.rule_version, 'mono'],
+    ['Quotas', `revision ${node.revision.toLocaleString()}`, 'num'],
+    ['Store', <StoreBadge key="store" store={node.store} />],
+    ['Circuit', <CircuitBadge key="circuit" circuit={node.circuit} />],
+    ['Decisions per second', formatRate(node.decisions_per_second), 'num'],
+    ['Memory', bytesText(node.memory_bytes), 'num'],
+    ['Event loop delay', delayMs === null ? 'unknown' : `${durationText(delayMs)} (p99)`, 'num'],
+    ['Admin port', node.admin_address ?? 'unknown', 'mono'],
+    ['Started', <Time key="started" at={node.started_at} />],
+    ['Seen', <Time key="seen" at={node.seen_at} />],
+  ]
+  return (
+    <dl class="facts node-facts">
+      {facts.map(([name, value, kind = '']) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd class={`break ${kind}`}>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }
 

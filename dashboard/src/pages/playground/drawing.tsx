@@ -21,53 +21,15 @@ const KEYS: Readonly<Record<string, readonly [bins: number, counts: number]>> = 
 
 const clamp = (value: number, most: number): number => Math.min(most, Math.max(0, value))
 
-/** Drawing shows the traffic, and changes it by the pointer or by the arrow keys. */
-export function Drawing(props: {
+interface DrawingProps {
   readonly counts: readonly number[]
   readonly onDraw: (counts: readonly number[]) => void
-}) {
-  const { counts, onDraw } = props
-  const [at, setAt] = useState(0)
-  // Where the pointer was last, and what is drawn so far: moves come faster than the page is shown again.
-  const stroke = useRef<{ last: Point; counts: readonly number[] }>(undefined)
-  const id = useId()
+}
 
-  const pointOf = (event: PointerEvent): Point => {
-    const box = (event.currentTarget as Element).getBoundingClientRect()
-    const bin = Math.floor(((event.clientX - box.left) / box.width) * BINS)
-    const count = Math.round((1 - (event.clientY - box.top) / box.height) * MOST)
-    return { bin: clamp(bin, BINS - 1), count: clamp(count, MOST) }
-  }
-  const draw = (from: Point, to: Point, before: readonly number[]): void => {
-    const drawn = drawTo(before, from, to)
-    stroke.current = { last: to, counts: drawn }
-    setAt(to.bin)
-    onDraw(drawn)
-  }
-  const press = (event: PointerEvent): void => {
-    if (event.button !== 0) return
-    ;(event.currentTarget as Element).setPointerCapture(event.pointerId)
-    const point = pointOf(event)
-    draw(point, point, counts)
-  }
-  const move = (event: PointerEvent): void => {
-    const { current } = stroke
-    if (current !== undefined) draw(current.last, pointOf(event), current.counts)
-  }
-  const end = (): void => {
-    stroke.current = undefined
-  }
-  const type = (event: KeyboardEvent): void => {
-    const moved = KEYS[event.key]
-    if (moved === undefined) return
-    event.preventDefault()
-    const [bins, more] = moved
-    setAt(clamp(at + bins, BINS - 1))
-    if (more === 0) return
-    const drawn = [...counts]
-    drawn[at] = clamp(counts[at] + more, MOST)
-    onDraw(drawn)
-  }
+/** Drawing shows the traffic, and changes it by the pointer or by the arrow keys. */
+export function Drawing({ counts, onDraw }: DrawingProps) {
+  const id = useId()
+  const { at, listeners } = useStroke(counts, onDraw)
   return (
     <div class="drawing-box">
       <div
@@ -80,11 +42,7 @@ export function Drawing(props: {
         aria-valuemax={MOST}
         aria-valuenow={counts[at]}
         aria-valuetext={`${(at * BIN_MS) / 1000} s: ${counts[at]} requests`}
-        onPointerDown={press}
-        onPointerMove={move}
-        onPointerUp={end}
-        onPointerCancel={end}
-        onKeyDown={type}
+        {...listeners}
       >
         <svg class="bars" viewBox={`0 0 ${BINS} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
           <Grid />
@@ -104,6 +62,52 @@ export function Drawing(props: {
       </p>
     </div>
   )
+}
+
+/** useStroke follows the pointer and the keys. `at` is the bin that the keyboard is on. */
+function useStroke(counts: readonly number[], onDraw: DrawingProps['onDraw']) {
+  const [at, setAt] = useState(0)
+  // Where the pointer was last, and what is drawn so far: moves come faster than the page is shown again.
+  const stroke = useRef<{ last: Point; counts: readonly number[] }>(undefined)
+  const draw = (from: Point, to: Point, before: readonly number[]): void => {
+    const drawn = drawTo(before, from, to)
+    stroke.current = { last: to, counts: drawn }
+    setAt(to.bin)
+    onDraw(drawn)
+  }
+  const end = (): void => {
+    stroke.current = undefined
+  }
+  const listeners = {
+    onPointerDown: (event: PointerEvent): void => {
+      if (event.button !== 0) return
+      ;(event.currentTarget as Element).setPointerCapture(event.pointerId)
+      const point = pointOf(event)
+      draw(point, point, counts)
+    },
+    onPointerMove: (event: PointerEvent): void => {
+      const { current } = stroke
+      if (current !== undefined) draw(current.last, pointOf(event), current.counts)
+    },
+    onPointerUp: end,
+    onPointerCancel: end,
+    onKeyDown: (event: KeyboardEvent): void => {
+      const moved = KEYS[event.key]
+      if (moved === undefined) return
+      event.preventDefault()
+      const [bins, more] = moved
+      setAt(clamp(at + bins, BINS - 1))
+      if (more !== 0) onDraw(counts.with(at, clamp(counts[at] + more, MOST)))
+    },
+  }
+  return { at, listeners }
+}
+
+function pointOf(event: PointerEvent): Point {
+  const box = (event.currentTarget as Element).getBoundingClientRect()
+  const bin = Math.floor(((event.clientX - box.left) / box.width) * BINS)
+  const count = Math.round((1 - (event.clientY - box.top) / box.height) * MOST)
+  return { bin: clamp(bin, BINS - 1), count: clamp(count, MOST) }
 }
 
 const SECONDS = [0, 10, 20, 30, 40, 50, 60]

@@ -1,11 +1,12 @@
 import { signal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useRef } from 'preact/hooks'
 import type { RuleText } from '../../api/operations.ts'
+import { useUnloadWarning } from '../../kit/use-unload-warning.ts'
 import { PreviewView } from '../../kit/preview/preview-view.tsx'
 import { go } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Badge, Card, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
+import { Badge, Card, Notice, PageHead, Pending, Skeleton, State, Time } from '../../ui/parts.tsx'
 import { ChangeCount, DiffView } from './diff-view.tsx'
 import { putRules } from './rule-changes.tsx'
 import { type Check, useCheck } from './rule-check.ts'
@@ -36,10 +37,8 @@ export function EditRules() {
               There is no database to keep rules in. Start the service with --data or --database, or edit the files:
               they are read again automatically.
             </State>
-          ) : active.problem ? (
-            <Trouble problem={active.problem} retry={active.reload} />
           ) : (
-            <Skeleton lines={8} />
+            <Pending of={active} lines={8} />
           )}
         </Card>
       </>
@@ -76,13 +75,7 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
   const problems = check.kind === 'wrong' ? check.problem.problems : []
   const isOld = draft.value !== undefined && draft.value.base !== version
 
-  useEffect(() => {
-    if (!isTyped) return
-    const hold = (event: BeforeUnloadEvent): void => event.preventDefault()
-    addEventListener('beforeunload', hold)
-    return () => removeEventListener('beforeunload', hold)
-  }, [isTyped])
-
+  useUnloadWarning(isTyped)
   const type = (typed: string): void => {
     draft.value = typed === start ? undefined : { base: draft.value?.base ?? version, text: typed }
   }
@@ -101,46 +94,15 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
     })
   return (
     <>
-      <Head>
-        <a class="button" href="/rules/versions">
-          Versions
-        </a>
-        {isTyped && <Button onClick={discard}>Discard changes</Button>}
-        {canEdit && (
-          <Button
-            kind="primary"
-            isDisabled={check.kind !== 'right'}
-            {...(!isChanged && { title: 'Nothing is changed yet' })}
-            onClick={put}
-          >
-            Put in force…
-          </Button>
-        )}
-      </Head>
+      <EditHead {...{ canEdit, isTyped, isChanged, check, discard, put }} />
       <div class="stack">
         {!canEdit && <Notice>You may look. Changing rules needs the role admin.</Notice>}
-        {isOld && (
-          <Notice tone="warn">
-            <div class="row wrap apart">
-              <span>
-                Version {version} was put in force while you were editing. The changes below are against that one: look
-                whether they take anything back.
-              </span>
-              <Button onClick={() => (draft.value = { base: version, text })}>I have looked</Button>
-            </div>
-          </Notice>
-        )}
+        {isOld && <NewVersion version={version} keep={() => (draft.value = { base: version, text })} />}
         <div class="grid">
           <div class="two-thirds">
             <Card
               title={active === null ? 'New rules' : `Version ${version}`}
-              actions={
-                active !== null && (
-                  <span class="faint small">
-                    in force since <Time at={active.created_at} />, by {active.by}
-                  </span>
-                )
-              }
+              actions={active !== null && <Since active={active} />}
               isFlush
             >
               <YamlEditor
@@ -174,6 +136,57 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
     </>
   )
 }
+
+interface HeadProps {
+  readonly canEdit: boolean
+  readonly isTyped: boolean
+  readonly isChanged: boolean
+  readonly check: Check
+  readonly discard: () => void
+  readonly put: () => void
+}
+
+function EditHead({ canEdit, isTyped, isChanged, check, discard, put }: HeadProps) {
+  return (
+    <Head>
+      <a class="button" href="/rules/versions">
+        Versions
+      </a>
+      {isTyped && <Button onClick={discard}>Discard changes</Button>}
+      {canEdit && (
+        <Button
+          kind="primary"
+          isDisabled={check.kind !== 'right'}
+          {...(!isChanged && { title: 'Nothing is changed yet' })}
+          onClick={put}
+        >
+          Put in force…
+        </Button>
+      )}
+    </Head>
+  )
+}
+
+/** NewVersion warns that another version was put in force while this text was edited. */
+function NewVersion({ version, keep }: { readonly version: number; readonly keep: () => void }) {
+  return (
+    <Notice tone="warn">
+      <div class="row wrap apart">
+        <span>
+          Version {version} was put in force while you were editing. The changes below are against that version: check
+          whether they revert anything.
+        </span>
+        <Button onClick={keep}>I have checked</Button>
+      </div>
+    </Notice>
+  )
+}
+
+const Since = ({ active: { created_at, by } }: { readonly active: RuleText }) => (
+  <span class="faint small">
+    in force since <Time at={created_at} />, by {by}
+  </span>
+)
 
 function CheckBadge({ check, isChanged }: { readonly check: Check; readonly isChanged: boolean }) {
   if (!isChanged) return <Badge>as in force</Badge>

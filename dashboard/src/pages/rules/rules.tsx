@@ -3,7 +3,7 @@ import type { RuleTree } from '../../api/operations.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Card, Choice, Notice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
+import { Card, Choice, Notice, PageHead, Pending, State, Time } from '../../ui/parts.tsx'
 import { activitiesOf, type Span } from './activity.ts'
 import { openIncident } from './incident-dialog.tsx'
 import { editLimit } from './limit-form.tsx'
@@ -12,7 +12,7 @@ import { isWithoutDatabase, type SwitchData, useActive, useActivity, useSwitches
 import { removeSwitch, switchTo } from './switch-change.tsx'
 import { type Mode, NO_SWITCHES, ownSwitch } from './switch-state.ts'
 import { onlyOf, spanOf, TreePager, useTreePage } from './tree-page.tsx'
-import { allKeys, firstOpen, MOST_ROWS, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
+import { allKeys, firstOpen, MOST_ROWS, type Only, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
 import { TreeTable } from './tree-table.tsx'
 
 const NO_DATA: SwitchData = { switches: NO_SWITCHES, hands: new Map() }
@@ -26,6 +26,9 @@ const SPANS = [
   ['minute', '1 min'],
   ['hour', '1 h'],
 ] as const
+
+/** A Change switches a rule to a mode. Without a row, all rules; without a mode, the switch is removed. */
+type Change = (row: PatternRow | undefined, mode: Mode | undefined) => void
 
 /** Rules shows what is in force, what each rule does now, and switches it. */
 export function Rules() {
@@ -46,8 +49,7 @@ export function Rules() {
     tree.reload()
     active.reload()
   }
-  /** Without a row, the switch of all rules changes; without a mode, it is removed. */
-  const change = (row: PatternRow | undefined, mode: Mode | undefined): void => {
+  const change: Change = (row, mode) => {
     const before = row?.limit ? ownSwitch(data.switches, row.domain, row.limit) : all
     // A switch that names the rule by its name is the one that is changed.
     const id = before?.rule?.id ?? row?.limit?.id
@@ -58,59 +60,12 @@ export function Rules() {
   }
   return (
     <>
-      <PageHead title="Rules" about="What is in force, as the service understands it, and what each rule does now.">
-        {may('operator') && (
-          <Button
-            kind="danger"
-            icon="alert"
-            isDisabled={!canSwitch}
-            {...(!canSwitch && { title: 'Switches are kept in the database, which is not there' })}
-            onClick={() => openIncident(all?.mode, (mode) => change(undefined, mode))}
-          >
-            All rules…
-          </Button>
-        )}
-        <a class="button" href="/rules/versions">
-          Versions
-        </a>
-        <a class="button" href="/rules/edit">
-          {may('admin') ? 'Edit as YAML' : 'See the YAML'}
-        </a>
-      </PageHead>
+      <Head canSwitch={canSwitch} openAll={() => openIncident(all?.mode, (mode) => change(undefined, mode))} />
       <div class="stack">
-        {all && (
-          <Notice tone="warn">
-            <div class="row wrap apart">
-              <span>
-                <strong>{ALL_WORDS[all.mode]}</strong> Switched
-                {data.hands.get('*') && ` by ${data.hands.get('*')?.name}`} <Time at={all.updated_at} />
-                {all.reason && `: ${all.reason}`}
-              </span>
-              {may('operator') && (
-                <Button onClick={() => change(undefined, undefined)}>Let the rules decide again</Button>
-              )}
-            </div>
-          </Notice>
-        )}
-        {isWithoutDatabase(switchData.problem) && (
-          <Notice>
-            There is no database, so rules come from files alone and cannot be switched here. Start the service with{' '}
-            <code>--data</code> or <code>--database</code>.
-          </Notice>
-        )}
-        {(activity.data?.nodes_left_out ?? 0) > 0 && (
-          <Notice tone="warn">
-            {activity.data?.nodes_left_out} of {(activity.data?.nodes ?? 0) + (activity.data?.nodes_left_out ?? 0)}{' '}
-            nodes did not answer: figures are without them.
-          </Notice>
-        )}
+        <Notices {...{ data, change }} isWithout={isWithoutDatabase(switchData.problem)} activity={activity.data} />
         <Card isFlush>
           {tree.data === undefined ? (
-            tree.problem === undefined ? (
-              <Skeleton lines={8} />
-            ) : (
-              <Trouble problem={tree.problem} retry={tree.reload} />
-            )
+            <Pending of={tree} lines={8} />
           ) : (
             <Tree
               tree={tree.data}
@@ -130,10 +85,76 @@ export function Rules() {
   )
 }
 
+function Head({ canSwitch, openAll }: { readonly canSwitch: boolean; readonly openAll: () => void }) {
+  return (
+    <PageHead title="Rules" about="What is in force, as the service understands it, and what each rule does now.">
+      {may('operator') && (
+        <Button
+          kind="danger"
+          icon="alert"
+          isDisabled={!canSwitch}
+          {...(!canSwitch && { title: 'Switches are kept in the database, which is not there' })}
+          onClick={openAll}
+        >
+          All rules…
+        </Button>
+      )}
+      <a class="button" href="/rules/versions">
+        Versions
+      </a>
+      <a class="button" href="/rules/edit">
+        {may('admin') ? 'Edit as YAML' : 'See the YAML'}
+      </a>
+    </PageHead>
+  )
+}
+
 const ALL_WORDS: Readonly<Record<Mode, string>> = {
   shadow: 'All rules are in shadow mode: no request is refused.',
   off: 'All rules are off: no caller is limited.',
   enforce: 'All rules are enforced, also those in shadow mode.',
+}
+
+interface NoticesProps {
+  readonly data: SwitchData
+  readonly isWithout: boolean
+  readonly activity: ReturnType<typeof useActivity>['data']
+  readonly change: Change
+}
+
+/** Notices show what applies to all rules, and what is missing on the page. */
+function Notices({ data: { switches, hands }, isWithout, activity, change }: NoticesProps) {
+  const { all } = switches
+  const { nodes = 0, nodes_left_out: missing = 0 } = activity ?? {}
+  return (
+    <>
+      {all && (
+        <Notice tone="warn">
+          <div class="row wrap apart">
+            <span>
+              <strong>{ALL_WORDS[all.mode]}</strong> Switched{hands.get('*') && ` by ${hands.get('*')?.name}`}{' '}
+              <Time at={all.updated_at} />
+              {all.reason && `: ${all.reason}`}
+            </span>
+            {may('operator') && (
+              <Button onClick={() => change(undefined, undefined)}>Let the rules decide again</Button>
+            )}
+          </div>
+        </Notice>
+      )}
+      {isWithout && (
+        <Notice>
+          There is no database, so rules come from files alone and cannot be switched here. Start the service with{' '}
+          <code>--data</code> or <code>--database</code>.
+        </Notice>
+      )}
+      {missing > 0 && (
+        <Notice tone="warn">
+          {missing} of {nodes + missing} nodes did not answer: figures are without them.
+        </Notice>
+      )}
+    </>
+  )
 }
 
 interface TreeProps {
@@ -144,7 +165,7 @@ interface TreeProps {
   readonly canSwitch: boolean
   readonly activities: Parameters<typeof TreeTable>[0]['activities']
   readonly span: Span
-  readonly change: (row: PatternRow, mode: Mode | undefined) => void
+  readonly change: Change
   readonly edit: (row: PatternRow) => void
 }
 
@@ -179,37 +200,7 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
   }
   return (
     <>
-      <div class="rule-filters">
-        <input
-          class="input"
-          type="search"
-          aria-label="Filter rules"
-          placeholder="Filter by domain, key, value or name"
-          value={text}
-          onInput={(event) => setQuery({ text: event.currentTarget.value, skip: '' })}
-        />
-        <Choice
-          label="Show"
-          options={ONLY}
-          value={only}
-          onChoose={(chosen) => setQuery({ only: chosen === 'all' ? '' : chosen, skip: '' })}
-        />
-        <Choice
-          label="Refusals in the last"
-          options={SPANS}
-          value={span}
-          onChoose={(chosen) => setQuery({ in: chosen === 'minute' ? '' : chosen, skip: '' })}
-        />
-        <span class="row">
-          <Button isSmall kind="quiet" onClick={() => setOpen(new Set(allKeys(tree)))}>
-            Open all
-          </Button>
-          <Button isSmall kind="quiet" onClick={() => setOpen(new Set())}>
-            Close all
-          </Button>
-        </span>
-        <span class="faint small num">{tree.limits.toLocaleString()} limits in force</span>
-      </div>
+      <Filters tree={tree} only={only} span={span} text={text} setOpen={setOpen} />
       {domain !== undefined && <OneDomain name={domain} />}
       {rows.length > 0 ? (
         <TreeTable {...{ rows, active, data, canSwitch, activities, span, actions }} />
@@ -224,6 +215,50 @@ function Tree({ tree, domain, data, active, canSwitch, activities, span, change,
       )}
       <TreePager tree={tree} />
     </>
+  )
+}
+
+interface FiltersProps {
+  readonly tree: RuleTree
+  readonly text: string
+  readonly only: Only
+  readonly span: Span
+  readonly setOpen: (keys: ReadonlySet<string>) => void
+}
+
+function Filters({ tree, text, only, span, setOpen }: FiltersProps) {
+  return (
+    <div class="rule-filters">
+      <input
+        class="input"
+        type="search"
+        aria-label="Filter rules"
+        placeholder="Filter by domain, key, value or name"
+        value={text}
+        onInput={(event) => setQuery({ text: event.currentTarget.value, skip: '' })}
+      />
+      <Choice
+        label="Show"
+        options={ONLY}
+        value={only}
+        onChoose={(chosen) => setQuery({ only: chosen === 'all' ? '' : chosen, skip: '' })}
+      />
+      <Choice
+        label="Refusals in the last"
+        options={SPANS}
+        value={span}
+        onChoose={(chosen) => setQuery({ in: chosen === 'minute' ? '' : chosen, skip: '' })}
+      />
+      <span class="row">
+        <Button isSmall kind="quiet" onClick={() => setOpen(new Set(allKeys(tree)))}>
+          Open all
+        </Button>
+        <Button isSmall kind="quiet" onClick={() => setOpen(new Set())}>
+          Close all
+        </Button>
+      </span>
+      <span class="faint small num">{tree.limits.toLocaleString()} limits in force</span>
+    </div>
   )
 }
 

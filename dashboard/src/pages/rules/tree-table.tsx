@@ -2,7 +2,7 @@ import type { RuleText } from '../../api/operations.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Badge, Choice, Count, Time, type Tone } from '../../ui/parts.tsx'
-import { type Activities, NO_ACTIVITY, type Span } from './activity.ts'
+import { type Activities, type Activity, NO_ACTIVITY, type Span } from './activity.ts'
 import type { SwitchData } from './rules-data.ts'
 import { MODE_WORDS, type Mode, ownSwitch, ruleKey, stateOf } from './switch-state.ts'
 import type { DomainRow, MoreRow, PatternRow, TreeRow } from './tree-rows.ts'
@@ -180,15 +180,7 @@ function Pattern({
         )}
         {isRepeated && <span class="faint small">as for every caller</span>}
       </td>
-      <td class="right" data-label="Per second">
-        {figures && <Rate of={figures.perSecond} />}
-      </td>
-      <td class={figures && figures.refused > 0 ? 'right loud' : 'right'} data-label={`Refused in ${SPAN_WORDS[span]}`}>
-        {figures && <Count of={figures.refused} />}
-      </td>
-      <td class={figures && figures.shadowRefused > 0 ? 'right warned' : 'right'} data-label="Would refuse">
-        {figures && <Count of={figures.shadowRefused} />}
-      </td>
+      <Figures figures={figures} span={span} />
       <td class="tight">
         {isOfApi && limit !== undefined && may('admin') && (
           <Button
@@ -201,6 +193,23 @@ function Pattern({
         )}
       </td>
     </tr>
+  )
+}
+
+/** Figures are the cells with what a rule did lately; they are empty for a row that counts nothing. */
+function Figures({ figures, span }: { readonly figures: Activity | undefined; readonly span: Span }) {
+  return (
+    <>
+      <td class="right" data-label="Per second">
+        {figures && <Rate of={figures.perSecond} />}
+      </td>
+      <td class={figures && figures.refused > 0 ? 'right loud' : 'right'} data-label={`Refused in ${SPAN_WORDS[span]}`}>
+        {figures && <Count of={figures.refused} />}
+      </td>
+      <td class={figures && figures.shadowRefused > 0 ? 'right warned' : 'right'} data-label="Would refuse">
+        {figures && <Count of={figures.shadowRefused} />}
+      </td>
+    </>
   )
 }
 

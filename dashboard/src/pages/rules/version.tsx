@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Params } from '../../app/pages.ts'
+import type { RuleText } from '../../api/operations.ts'
 import { useResource } from '../../kit/use-resource.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Badge, Card, Choice, PageHead, Skeleton, State, Time, Trouble } from '../../ui/parts.tsx'
+import { Badge, Card, Choice, PageHead, Pending, State, Time } from '../../ui/parts.tsx'
 import { ChangeCount, DiffView } from './diff-view.tsx'
 import { readBoth, rollBack } from './rule-changes.tsx'
 import './rules.css'
@@ -27,10 +28,8 @@ export function Version({ params }: { readonly params: Params }) {
         <Card>
           {isUnknown ? (
             <State icon="search" title="There is no such version" />
-          ) : both.problem ? (
-            <Trouble problem={both.problem} retry={both.reload} />
           ) : (
-            <Skeleton lines={8} />
+            <Pending of={both} lines={8} />
           )}
         </Card>
       </>
@@ -50,20 +49,7 @@ export function Version({ params }: { readonly params: Params }) {
         )}
       </PageHead>
       <div class="stack">
-        <Card>
-          <dl class="facts">
-            <dt>Put in force</dt>
-            <dd>
-              <Time at={former.created_at} /> by {former.by}
-            </dd>
-            <dt>Why</dt>
-            <dd class="break">{former.comment ?? <span class="faint">not said</span>}</dd>
-            <dt>Holds</dt>
-            <dd class="break">
-              {former.limits} {former.limits === 1 ? 'limit' : 'limits'} in {former.domains.join(', ')}
-            </dd>
-          </dl>
-        </Card>
+        <Facts former={former} />
         <Card
           title={shown === 'text' ? 'Text' : 'What would change if it were in force'}
           actions={
@@ -86,5 +72,24 @@ export function Version({ params }: { readonly params: Params }) {
         </Card>
       </div>
     </>
+  )
+}
+
+function Facts({ former }: { readonly former: RuleText }) {
+  return (
+    <Card>
+      <dl class="facts">
+        <dt>Put in force</dt>
+        <dd>
+          <Time at={former.created_at} /> by {former.by}
+        </dd>
+        <dt>Why</dt>
+        <dd class="break">{former.comment ?? <span class="faint">not said</span>}</dd>
+        <dt>Holds</dt>
+        <dd class="break">
+          {former.limits} {former.limits === 1 ? 'limit' : 'limits'} in {former.domains.join(', ')}
+        </dd>
+      </dl>
+    </Card>
   )
 }

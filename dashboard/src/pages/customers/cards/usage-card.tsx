@@ -1,7 +1,8 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { LimitState } from '../../../api/operations.ts'
+import { SelectInput } from '../../../kit/inputs.tsx'
 import type { Resource } from '../../../kit/use-resource.ts'
-import { Card, Choice, Count, Skeleton, State, Time, Trouble } from '../../../ui/parts.tsx'
+import { Card, Choice, Count, Pending, State, Time } from '../../../ui/parts.tsx'
 import { daysOf, limitsIn, sumOf, usageFrom } from '../data/usage-days.ts'
 import type { UsagePart } from '../data/use-customer.ts'
 import { DayBars } from './day-bars.tsx'
@@ -27,18 +28,13 @@ export function UsageCard({ usage, limits: known }: UsageProps) {
       actions={
         <>
           {limits.length > 1 && (
-            <select
+            <SelectInput
               class="input usage-limit"
               aria-label="Limit"
-              value={limit}
-              onChange={(event) => setChosen(event.currentTarget.value)}
-            >
-              {limits.map((each) => (
-                <option key={each} value={each}>
-                  {nameOf(each, known)}
-                </option>
-              ))}
-            </select>
+              value={limit ?? ''}
+              onChange={setChosen}
+              options={limits.map((each) => [each, nameOf(each, known)])}
+            />
           )}
           <Choice
             label="What is shown"
@@ -52,8 +48,7 @@ export function UsageCard({ usage, limits: known }: UsageProps) {
         </>
       }
     >
-      {usage.isLoading && <Skeleton lines={6} />}
-      {usage.problem && usage.data === undefined && <Trouble problem={usage.problem} retry={usage.reload} />}
+      {usage.data === undefined && <Pending of={usage} lines={6} />}
       {usage.data && limits.length === 0 && (
         <State icon="now" title="Nothing was counted in the last 30 days">
           What this customer does is counted by the hour, a few seconds after it happens.
@@ -61,11 +56,7 @@ export function UsageCard({ usage, limits: known }: UsageProps) {
       )}
       {limits.length > 0 && (
         <div class="stack">
-          <dl class="sums">
-            <Sum name="Allowed" value={sum.allowed} swatch={what === 'requests' ? 'plot-1' : undefined} />
-            <Sum name="Refused" value={sum.refused} swatch={what === 'requests' ? 'plot-2' : undefined} />
-            <Sum name="Cost" value={sum.cost} swatch={what === 'cost' ? 'plot-5' : undefined} />
-          </dl>
+          <Sums sum={sum} what={what} />
           <DayBars days={days} what={what} />
           {usage.data && (
             <p class="small soft">
@@ -75,6 +66,17 @@ export function UsageCard({ usage, limits: known }: UsageProps) {
         </div>
       )}
     </Card>
+  )
+}
+
+function Sums({ sum, what }: { readonly sum: ReturnType<typeof sumOf>; readonly what: 'requests' | 'cost' }) {
+  const isCost = what === 'cost'
+  return (
+    <dl class="sums">
+      <Sum name="Allowed" value={sum.allowed} swatch={isCost ? undefined : 'plot-1'} />
+      <Sum name="Refused" value={sum.refused} swatch={isCost ? undefined : 'plot-2'} />
+      <Sum name="Cost" value={sum.cost} swatch={isCost ? 'plot-5' : undefined} />
+    </dl>
   )
 }
 
