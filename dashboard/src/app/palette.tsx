@@ -72,15 +72,7 @@ export function Palette() {
   const customers = useCustomers(typed)
   useEffect(() => setAt(0), [typed])
 
-  useEffect(() => {
-    const { current } = box
-    const before = document.activeElement
-    current?.showModal()
-    return () => {
-      current?.close()
-      if (document.querySelector('dialog[open]') === null) giveFocus(before)
-    }
-  }, [])
+  useModal(box)
   useEffect(() => {
     document.getElementById(`palette-${at}`)?.scrollIntoView({ block: 'nearest' })
   }, [at])
@@ -127,13 +119,21 @@ export function Palette() {
         onKeyDown={press}
       />
       <Found list={list} at={at} point={setAt} run={run} />
-      {list.length === 0 && (
-        <p class="none" role="status">
-          Nothing has these words.
-        </p>
-      )}
     </dialog>
   )
+}
+
+/** useModal shows the palette over the page, and gives the focus back when it closes. */
+function useModal(box: { readonly current: HTMLDialogElement | null }): void {
+  useEffect(() => {
+    const { current } = box
+    const before = document.activeElement
+    current?.showModal()
+    return () => {
+      current?.close()
+      if (document.querySelector('dialog[open]') === null) giveFocus(before)
+    }
+  }, [])
 }
 
 /** useCustomers finds customers by what was typed. */
@@ -162,22 +162,29 @@ interface FoundProps {
 
 function Found({ list, at, point, run }: FoundProps) {
   return (
-    <ul id="palette-list" role="listbox" aria-label="Found">
-      {list.map((command, i) => (
-        <li
-          key={`${command.kind} ${command.text}`}
-          id={`palette-${i}`}
-          role="option"
-          aria-selected={i === at}
-          onMouseMove={() => point(i)}
-          onClick={() => run(command)}
-        >
-          <Icon name={command.icon} />
-          <span class="clip">{command.text}</span>
-          <span class="kind">{command.kind}</span>
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul id="palette-list" role="listbox" aria-label="Found">
+        {list.map((command, i) => (
+          <li
+            key={`${command.kind} ${command.text}`}
+            id={`palette-${i}`}
+            role="option"
+            aria-selected={i === at}
+            onMouseMove={() => point(i)}
+            onClick={() => run(command)}
+          >
+            <Icon name={command.icon} />
+            <span class="clip">{command.text}</span>
+            <span class="kind">{command.kind}</span>
+          </li>
+        ))}
+      </ul>
+      {list.length === 0 && (
+        <p class="none" role="status">
+          Nothing has these words.
+        </p>
+      )}
+    </>
   )
 }
 

@@ -43,6 +43,8 @@ export interface RecordForm<Id extends FormId> {
   /** The fields of the form; by default all but `without`. */
   readonly only?: readonly FieldName<Id>[]
   readonly without?: readonly FieldName<Id>[]
+  /** The fields that come before the others. */
+  readonly first?: readonly FieldName<Id>[]
   readonly views?: Views<Id> | ((typed: Typed) => Views<Id>)
   /** What stands in the form at first: as it was typed, or a record. */
   readonly typed?: Typed
@@ -100,11 +102,12 @@ function RecordFormDialog<Id extends FormId>(form: RecordForm<Id>) {
 }
 
 /** fieldsOf returns the fields that a form asks for. The reason is asked for with the preview, and times of beginning not at all. */
-function fieldsOf<Id extends FormId>({ operation, only, without = [] }: RecordForm<Id>) {
+function fieldsOf<Id extends FormId>({ operation, only, without = [], first = [] }: RecordForm<Id>) {
   const all = limitsOf(operation)
   if (only !== undefined) return only.flatMap((each) => all.filter(([name]) => name === each))
   const left: readonly string[] = [...without, 'reason', 'effective_at']
-  return all.filter(([name]) => !left.includes(name))
+  const rank = ([name]: readonly [string, Limits]): number => Number(!(first as readonly string[]).includes(name))
+  return all.filter(([name]) => !left.includes(name)).toSorted((a, b) => rank(a) - rank(b))
 }
 
 interface RowProps {
@@ -131,7 +134,12 @@ function FieldRow({ name, limits, view, value, wrong, onChange }: RowProps) {
   const missing = value.trim() === '' && wrong !== undefined ? view.missing : undefined
   const hint = limits.kind === 'time' ? endHint(value) : (view.hint ?? HINTS[name] ?? sentence(limits.doc))
   return (
-    <Field label={label} hint={hint} wrong={missing ?? wrong}>
+    <Field
+      label={label}
+      hint={hint}
+      wrong={missing ?? wrong}
+      isWide={limits.kind === 'text' && (limits.max ?? 0) > LONG}
+    >
       {Input ? (
         <Input value={value} onChange={onChange} />
       ) : (
@@ -140,6 +148,9 @@ function FieldRow({ name, limits, view, value, wrong, onChange }: RowProps) {
     </Field>
   )
 }
+
+/** A text that may have more characters takes a whole line. */
+const LONG = 1_000
 
 const sentence = (doc: string | undefined): string | undefined =>
   doc && `${doc.charAt(0).toUpperCase()}${doc.slice(1)}.`

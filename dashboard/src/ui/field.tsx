@@ -5,12 +5,14 @@ interface FieldProps {
   readonly label: string
   readonly hint?: ComponentChildren
   readonly wrong?: string | undefined
+  /** It takes a whole line of the form. */
+  readonly isWide?: boolean
   /** One input, select or textarea. */
   readonly children: VNode<Record<string, unknown>>
 }
 
 /** Field is an input with its name, a hint, and what is wrong with what was typed. */
-export function Field({ label, hint, wrong, children }: FieldProps) {
+export function Field({ label, hint, wrong, isWide = false, children }: FieldProps) {
   const id = useId()
   const notes = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ')
   const input = cloneElement(children, {
@@ -20,7 +22,7 @@ export function Field({ label, hint, wrong, children }: FieldProps) {
     'aria-describedby': notes === '' ? undefined : notes,
   })
   return (
-    <div class="field">
+    <div class={isWide ? 'field wide' : 'field'}>
       <label class="label" for={id}>
         {label}
       </label>

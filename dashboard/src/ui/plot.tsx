@@ -113,48 +113,58 @@ function usePlot({ lines, data, markers, height, format, spanMs }: DrawnProps) {
     draw()
   }
 
-  useEffect(() => {
+  useDrawn(box, `${shape} ${height}`, () => {
+    plot.current?.destroy()
+    plot.current = undefined
     const element = box.current
     if (element === null) return
-    const make = (): void => {
-      plot.current?.destroy()
-      const options = optionsOf({
-        ...{ element, lines, height, format, zoomed: zoomTo },
-        markers: () => shown.current.markers,
-        pointed: (left) => {
-          held.current = left === undefined ? {} : { left }
-          lookAgain()
-        },
-      })
-      plot.current = new uPlot(options, inSeconds(shown.current.data), element)
-      draw()
-    }
-    // Colours are read from the page, so another theme is another plot.
-    const stop = effect(() => {
-      void theme.value
-      make()
+    const options = optionsOf({
+      ...{ element, lines, height, format, zoomed: zoomTo },
+      markers: () => shown.current.markers,
+      pointed: (left) => {
+        held.current = left === undefined ? {} : { left }
+        lookAgain()
+      },
     })
-    const darkness = matchMedia('(prefers-color-scheme: dark)')
-    darkness.addEventListener('change', make)
-    // The plot stands outside of the flow, so its size never changes that of its box.
-    const watcher = new ResizeObserver(() => {
-      const width = element.clientWidth
-      if (width > 0 && width !== plot.current?.width) plot.current?.setSize({ width, height })
-    })
-    watcher.observe(element)
-    return () => {
-      stop()
-      darkness.removeEventListener('change', make)
-      watcher.disconnect()
-      plot.current?.destroy()
-      plot.current = undefined
-    }
-  }, [shape, height])
-
+    plot.current = new uPlot(options, inSeconds(shown.current.data), element)
+    draw()
+    return plot.current
+  })
   useEffect(() => zoomTo(undefined), [spanMs])
   useEffect(draw, [data, markers])
 
   return { box, look, isZoomed, unzoom: () => zoomTo(undefined), press, leave }
+}
+
+/** useDrawn draws when the box is there, again when its shape or the theme changes, and follows the width of the box. */
+function useDrawn(box: { readonly current: HTMLElement | null }, shape: string, make: () => uPlot | undefined): void {
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return
+    let plot: uPlot | undefined
+    const redraw = (): void => {
+      plot = make()
+    }
+    // Colours are read from the page, so another theme is another plot.
+    const stop = effect(() => {
+      void theme.value
+      redraw()
+    })
+    const darkness = matchMedia('(prefers-color-scheme: dark)')
+    darkness.addEventListener('change', redraw)
+    // The plot stands outside of the flow, so its size never changes that of its box.
+    const watcher = new ResizeObserver(() => {
+      const { clientWidth: width } = element
+      if (width > 0 && plot !== undefined && width !== plot.width) plot.setSize({ width, height: plot.height })
+    })
+    watcher.observe(element)
+    return () => {
+      stop()
+      darkness.removeEventListener('change', redraw)
+      watcher.disconnect()
+      plot?.destroy()
+    }
+  }, [shape])
 }
 
 /** A Look is what is looked at: the index of a value, and the markers there. */

@@ -30,6 +30,7 @@ export function openBlockForm(typed: Typed, { who, isFixed = false, reason, relo
     title: isFixed ? `Block ${who}` : 'Block a caller',
     operation: 'createBlock',
     without: ['api_key_id'],
+    first: ['customer_id', 'api_key', 'cidr'],
     typed: { status: '403', expires_at: isFixed ? '' : presetInput('24 h'), ...typed },
     about: ({ kind = 'customer', ...rest }, set) =>
       isFixed ? (

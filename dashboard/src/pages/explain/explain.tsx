@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../../api/client.ts'
-import { notify } from '../../kit/toasts.tsx'
 import type { RuleTree } from '../../api/operations.ts'
+import { notify } from '../../kit/toasts.tsx'
 import { type Resource, useResource } from '../../kit/use-resource.ts'
 import { place, setQuery } from '../../state/router.ts'
 import { Button } from '../../ui/button.tsx'

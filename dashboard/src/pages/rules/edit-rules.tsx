@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals'
 import { useId, useRef } from 'preact/hooks'
 import type { RuleText } from '../../api/operations.ts'
-import { useUnloadWarning } from '../../kit/use-unload-warning.ts'
 import { PreviewView } from '../../kit/preview/preview-view.tsx'
+import { useUnloadWarning } from '../../kit/use-unload-warning.ts'
 import { go } from '../../state/router.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -115,22 +115,7 @@ function Editor({ active, reload }: { readonly active: RuleText | null; readonly
               />
             </Card>
           </div>
-          <div class="third stack top">
-            <Card title="Check" actions={<CheckBadge check={check} isChanged={isChanged} />}>
-              <div id={`${id}-check`}>
-                <CheckView
-                  check={check}
-                  isChanged={isChanged}
-                  onShow={(line, column) => area.current && showLine(area.current, line, column)}
-                />
-              </div>
-            </Card>
-            {isChanged && (
-              <Card title="Against what is in force" actions={<ChangeCount before={inForce} after={text} />} isFlush>
-                <DiffView before={inForce} after={text} label="Changes against what is in force" />
-              </Card>
-            )}
-          </div>
+          <Side {...{ check, isChanged, inForce, text, area }} id={`${id}-check`} />
         </div>
       </div>
     </>
@@ -187,6 +172,37 @@ const Since = ({ active: { created_at, by } }: { readonly active: RuleText }) =>
     in force since <Time at={created_at} />, by {by}
   </span>
 )
+
+interface SideProps {
+  readonly id: string
+  readonly check: Check
+  readonly isChanged: boolean
+  readonly inForce: string
+  readonly text: string
+  readonly area: { readonly current: HTMLTextAreaElement | null }
+}
+
+/** Side shows the check of the text, and how it differs from what is in force. */
+function Side({ id, check, isChanged, inForce, text, area }: SideProps) {
+  return (
+    <div class="third stack top">
+      <Card title="Check" actions={<CheckBadge check={check} isChanged={isChanged} />}>
+        <div id={id}>
+          <CheckView
+            check={check}
+            isChanged={isChanged}
+            onShow={(line, column) => area.current && showLine(area.current, line, column)}
+          />
+        </div>
+      </Card>
+      {isChanged && (
+        <Card title="Against what is in force" actions={<ChangeCount before={inForce} after={text} />} isFlush>
+          <DiffView before={inForce} after={text} label="Changes against what is in force" />
+        </Card>
+      )}
+    </div>
+  )
+}
 
 function CheckBadge({ check, isChanged }: { readonly check: Check; readonly isChanged: boolean }) {
   if (!isChanged) return <Badge>as in force</Badge>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import type { Params } from '../../app/pages.ts'
 import type { RuleText } from '../../api/operations.ts'
+import type { Params } from '../../app/pages.ts'
 import { useResource } from '../../kit/use-resource.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -26,11 +26,7 @@ export function Version({ params }: { readonly params: Params }) {
       <>
         <PageHead title={`Version ${params.version}`} about={<a href="/rules/versions">All versions</a>} />
         <Card>
-          {isUnknown ? (
-            <State icon="search" title="There is no such version" />
-          ) : (
-            <Pending of={both} lines={8} />
-          )}
+          {isUnknown ? <State icon="search" title="There is no such version" /> : <Pending of={both} lines={8} />}
         </Card>
       </>
     )

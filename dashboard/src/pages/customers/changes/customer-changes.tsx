@@ -8,6 +8,7 @@ import { undo } from '../../../kit/undo.ts'
 import { customerHref } from '../../../state/links.ts'
 import { go } from '../../../state/router.ts'
 import { may } from '../../../state/session.ts'
+import { Field } from '../../../ui/field.tsx'
 import { confirmUnblock, openBlockForm } from '../../blocks/block-changes.tsx'
 import { entriesOf, remainingOf, scopeOf, titleOf } from '../data/limits.ts'
 import type { CustomerData } from '../data/use-customer.ts'
@@ -129,6 +130,7 @@ export function grantBudget({ customer, limits, reload }: CustomerData): void {
     title: 'Grant extra budget',
     operation: 'createGrant',
     without: ['ticket'],
+    first: ['amount'],
     typed: { descriptor: 'default' },
     about: <p class="small soft">It is used once, by all keys together, when the limit refuses. The limit stays.</p>,
     views: { descriptor: { input: (props) => <SelectInput {...props} options={options} />, hint: null } },
@@ -192,6 +194,7 @@ export function addKey({ customer, reload }: CustomerData): void {
   openForm({
     title: 'Add key',
     operation: 'createKey',
+    first: ['key'],
     about: ({ kind = '', ...typed }, set) => (
       <KeyKind value={kind} onChange={(chosen) => set({ ...typed, kind: chosen, key: '' })} />
     ),
@@ -209,7 +212,11 @@ export function addKey({ customer, reload }: CustomerData): void {
   })
 }
 
-const KeyKind = (props: InputProps) => <SelectInput aria-label="Key" class="input" {...props} options={KEY_KINDS} />
+const KeyKind = (props: InputProps) => (
+  <Field label="Key">
+    <SelectInput {...props} options={KEY_KINDS} />
+  </Field>
+)
 
 function keyChange({ id }: Customer, body: NewKey, reload: () => void): Omit<Change<'createKey'>, 'operation'> {
   return {
