@@ -81,9 +81,15 @@ export class Bench {
     const id = `customer-${++this.#customers}`
     const name = `Customer No. ${this.#customers}`
     const key = `pk_test_${crypto.randomUUID()}`
-    await this.ask('POST', 'customers', { id, name, tier: 'free', ...fields })
+    const { tier = 'free', ...more } = fields
+    // A key of nobody has the limit of a customer without a tier: that one gets it later.
+    await this.ask('POST', 'customers', { id, name, tier: tier ?? 'free', ...more })
     await this.ask('POST', `customers/${id}/keys`, { key, name: 'production' })
     await until(`${id} is in force`, async () => (await this.limitOf(key)) !== WITHOUT_TIER)
+    if (tier === null) {
+      await this.ask('PATCH', `customers/${id}`, { tier }, { 'if-match': '*' })
+      await until(`${id} has no tier`, async () => (await this.limitOf(key)) === WITHOUT_TIER)
+    }
     return { id, name: typeof fields.name === 'string' ? fields.name : name, key }
   }
 

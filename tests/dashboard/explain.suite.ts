@@ -58,7 +58,7 @@ export function explainFlows(bench: () => Bench): void {
       const isSeen = new Promise<void>((resolve) => {
         goOn = resolve
       })
-      await page.route('**/admin/v1/rules', async (route) => {
+      await page.route(/\/admin\/v1\/rules(\?|$)/, async (route) => {
         answer()
         await isSeen
         await route.continue()

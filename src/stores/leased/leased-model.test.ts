@@ -22,7 +22,7 @@ const WEATHERS: Readonly<Record<string, Weather>> = {
 }
 
 /** More of them find rarer faults: SLUICE_SCHEDULES=20000 is a quarter of an hour. */
-const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 200)
+const SCHEDULES = Number(process.env.SLUICE_SCHEDULES ?? 100)
 const STEPS = 50
 
 describe.each(Object.entries(WEATHERS))('leased, %s', (_, weather) => {
