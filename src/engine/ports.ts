@@ -65,7 +65,7 @@ export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict
 /** Permits in one counter. */
 export interface HeldPlaces extends Pick<Charge, 'key' | 'limit'> {
   /**
-   * How many. Undefined where the holder may have ended without a word: then they are renewed while they are held, and never
+   * How many. Undefined where the holder may have ended unnoticed: then they are renewed while they are held, and never
    * taken again.
    */
   readonly places?: number
@@ -102,7 +102,7 @@ export interface Acquired {
  * are charged; when one does not, none is. Time is the store's own.
  */
 export interface Store {
-  /** Answers every charge, in order. Charges on `concurrency` limits only look: places are taken by acquire. */
+  /** Answers every charge, in order. Charges on `concurrency` limits only look: permits are taken by acquire. */
   decide(charges: readonly Charge[]): MaybePromise<readonly Verdict[]>
   /** Like decide, and takes the places of `concurrency` limits as well. */
   acquire(charges: readonly Charge[]): MaybePromise<Acquired>

@@ -1,6 +1,6 @@
 import type { HeldPermits } from './ports.ts'
 
-/** Places are looked at six times in their time. They are renewed at every second look, so that some may fail. */
+/** Permits are looked at six times per lease and renewed at every second look, so that some renewals may fail. */
 const TURNS = 6
 const TURNS_TO_RENEW = 2
 /** Turns shorter than this would keep the process busy, and longer ones do not fit into a timer. */
@@ -10,7 +10,7 @@ const MAX_TURN_MS = 86_400_000
 /**
  * A list of permits with the same lease, in which each is due when a third of its lease has passed, and then at every
  * third. Most are released before: adding a permit to the list and removing it allocates nothing and reads no clock.
- * Permits know their place in the list, which is reused after them.
+ * Permits know their position in the list, which is reused after them.
  */
 export class RenewalLane {
   readonly turnMs: number

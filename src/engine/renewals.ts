@@ -2,7 +2,7 @@ import { andThen } from './maybe.ts'
 import type { HeldPermits, MaybePromise, Renewal, Store } from './ports.ts'
 import { RenewalLane } from './renewal-lane.ts'
 
-/** Hears what became of places that were renewed, in batches. */
+/** Receives the outcome of renewed permits, in batches. */
 export interface RenewalEvents {
   renewed(renewal: Renewal, count: number): void
 }
@@ -13,10 +13,10 @@ type Renewing = Pick<Store, 'renew' | 'release'>
 const MAX_BATCH = 128
 
 /**
- * Keeps places of `concurrency` limits for as long as their requests run: without it they are free after their time,
- * which is there for holders that crashed. All of a process are in one list with one timer, whatever their number. A
- * request that is shorter than a third of that time costs nothing but its place in the list. What a store does not
- * answer is tried again at the next turn.
+ * Renews permits of `concurrency` limits for as long as their requests run: without it they expire after their lease,
+ * which exists for holders that crashed. All permits of a process share one timer, no matter how many there are. A
+ * request that is shorter than a third of that time costs nothing but a list entry. What a store does not
+ * answer is retried at the next turn.
  */
 export class Renewals {
   readonly #lanes = new Map<Renewing, Map<number, RenewalLane>>()

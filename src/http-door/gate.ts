@@ -116,8 +116,8 @@ export class Pass {
   }
 
   /**
-   * Settles the budget of a client who left before the answer. Places are kept: the handler may still work. They are
-   * renewed no longer: many a handler ends without a word when its client has left.
+   * Settles the budget of a client who left before the answer. Permits are kept: the handler may still work. They are
+   * no longer renewed: many handlers end without notice when their client has left.
    */
   leave(): MaybePromise<void> {
     this.#held?.letGo()

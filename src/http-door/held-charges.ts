@@ -12,15 +12,15 @@ export type OfLimit = (charge: PlannedCharge) => boolean
 
 /**
  * What one request took, from the decision that admitted it until its end, at every HTTP door: settled to what it has
- * cost, refunded, and its places released. Each charge is given back at most once, and places once, whatever a door
- * calls in which order. Places are renewed for as long as this object can give them back.
+ * cost, refunded, and its permits released. Each charge is given back at most once, and permits once, no matter what a door
+ * calls in which order. Permits are renewed for as long as this object can release them.
  */
 export class HeldCharges {
   readonly settler: Settler
   readonly decision: Decision
   /** What was asked about; the decision has a verdict for each. */
   readonly planned: readonly PlannedCharge[]
-  /** The places that were taken, until they are given back. */
+  /** The permits that were taken, until they are released. */
   permits: HeldPermits | undefined
   /** What can still be given back, as far as is known by now. Undefined: all that was planned. Few requests need it. */
   #rest: Rest | undefined
@@ -33,7 +33,7 @@ export class HeldCharges {
     if (this.permits !== undefined) settler.keep(this.permits, this)
   }
 
-  /** Whether it holds places. */
+  /** Whether it holds permits. */
   get isHolding(): boolean {
     return this.permits !== undefined
   }
@@ -76,7 +76,7 @@ export class HeldCharges {
     if (this.permits !== undefined) this.settler.letGo(this.permits)
   }
 
-  /** Gives places back. */
+  /** Releases permits. */
   release(): MaybePromise<void> {
     const { permits } = this
     this.permits = undefined

@@ -31,7 +31,7 @@ export interface SharedLimiterOptions
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
-/** What there is for each place of the counters. */
+/** The types for each place where counters live. */
 interface RuleLimiterBy {
   readonly memory: RuleLimiter
   readonly redis: SharedRuleLimiter
@@ -102,7 +102,7 @@ export class RuleLimiter {
     return this.#limiter.settle(request, decision, cost)
   }
 
-  /** Like check, and holds the places of `concurrency` rules until the permit is released. */
+  /** Like check, and holds the permits of `concurrency` rules until they are released. */
   acquire(request: CheckRequest): Permit<Decision> {
     checkRequest(request)
     // A permit gives back where it was taken, also when everything was forgotten meanwhile.

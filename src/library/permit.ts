@@ -21,7 +21,7 @@ export class Permit<T extends Decided = Verdict> implements Disposable {
     this.#giveBack = giveBack
   }
 
-  /** Gives the place back, and says whether it still held one. */
+  /** Releases the permit, and returns whether it was still held. */
   release(): boolean {
     const giveBack = this.#giveBack
     this.#giveBack = undefined

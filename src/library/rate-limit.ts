@@ -30,7 +30,7 @@ export interface SharedRateLimitOptions
   readonly redis: NonNullable<StoreOptions['redis']>
 }
 
-/** What there is for each place of the counters. */
+/** The types for each place where counters live. */
 interface RateLimiterBy {
   readonly memory: RateLimiter
   readonly redis: SharedRateLimiter
@@ -126,7 +126,7 @@ export class RateLimiter {
     return this.#decider.settle(key, verdict, cost.charged, cost.actual)
   }
 
-  /** Takes a place of a `concurrency` limit; the permit gives it back. */
+  /** Takes a permit of a `concurrency` limit. */
   acquire(key: string, cost = 1): Permit {
     checkKey(key)
     checkPermits(this.limit, cost)

@@ -34,7 +34,7 @@ export const UNIT_MS: Readonly<Record<Unit, number>> = {
 const UNLIMITED = /* @__PURE__ */ compileLimit({ limit: MAX_COUNT, window: 1_000 })
 
 /** Where a rate_limit stands: its file, its path there, and what it inherits from its descriptor. */
-export interface RulePlace {
+export interface RuleContext {
   readonly source: RuleDocument
   readonly at: readonly PropertyKey[]
   readonly id: string
@@ -46,17 +46,17 @@ export interface RulePlace {
 }
 
 /** Turns one rate_limit into a Rule, or reports what is wrong with it. */
-export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: Problems): Rule | undefined {
-  const rate = withDefaults(own, ownPlace.defaults.values)
-  const place = rate === own ? ownPlace : { ...ownPlace, source: sourceOf(own, ownPlace) }
-  const { source, at, id, path } = place
+export function compileRule(own: RateLimitRule, ownContext: RuleContext, problems: Problems): Rule | undefined {
+  const rate = withDefaults(own, ownContext.defaults.values)
+  const context = rate === own ? ownContext : { ...ownContext, source: sourceOf(own, ownContext) }
+  const { source, at, id, path } = context
   const report: Report = (option, detail) =>
     problems.add('RULE_COMBINATION', source.locate([...at, option], 'key'), detail)
   checkCombinations(rate, report)
-  const limit = rate.unlimited === true ? UNLIMITED : compileRuleLimit(rate, place, problems)
-  const jitter = durationOf(rate, 'retry_after_jitter', 0, place, problems)
-  const sync = durationOf(rate, 'sync_interval', DEFAULTS.syncIntervalMs, place, problems)
-  const openForMs = durationOf(rate, 'open_for', DEFAULTS.openForMs, place, problems)
+  const limit = rate.unlimited === true ? UNLIMITED : compileRuleLimit(rate, context, problems)
+  const jitter = durationOf(rate, 'retry_after_jitter', 0, context, problems)
+  const sync = durationOf(rate, 'sync_interval', DEFAULTS.syncIntervalMs, context, problems)
+  const openForMs = durationOf(rate, 'open_for', DEFAULTS.openForMs, context, problems)
   if (limit === undefined || jitter === undefined || sync === undefined || openForMs === undefined) return undefined
   const { consistency: given = defaultConsistency(limit, rate, path) } = rate
   // A default is for limits that can follow it.
@@ -73,8 +73,8 @@ export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: P
     isNamed: rate.name != null,
     limit,
     unlimited: rate.unlimited === true,
-    shadow: place.shadow,
-    quota: place.quota,
+    shadow: context.shadow,
+    quota: context.quota,
     replaces: rate.replaces?.map(({ name }) => name) ?? DEFAULTS.replaces,
     cost: costOf(rate.cost),
     consistency,
@@ -91,7 +91,7 @@ export function compileRule(own: RateLimitRule, ownPlace: RulePlace, problems: P
 }
 
 /** Locates options of a limit that come from the defaults of its domain there. */
-function sourceOf(own: RateLimitRule, { source, at, defaults }: RulePlace): RuleDocument {
+function sourceOf(own: RateLimitRule, { source, at, defaults }: RuleContext): RuleDocument {
   return {
     ...source,
     locate: (path, of) => {
@@ -150,18 +150,18 @@ function checkCounting(rate: RateLimitRule, report: Report): void {
   if (rate.algorithm === 'concurrency') report('unit', 'unit and concurrency cannot be combined')
 }
 
-function compileRuleLimit(rate: RateLimitRule, place: RulePlace, problems: Problems): Limit | undefined {
+function compileRuleLimit(rate: RateLimitRule, context: RuleContext, problems: Problems): Limit | undefined {
   if (rate.requests_per_unit === undefined) return undefined
   try {
-    return place.shared.limit(limitOptions(rate))
+    return context.shared.limit(limitOptions(rate))
   } catch (error) {
-    reportOption(error, place, problems)
+    reportOption(error, context, problems)
     return undefined
   }
 }
 
 /** Reports an error of compileLimit at the option that it is about, under the option's name in YAML. */
-function reportOption(error: unknown, { source, at }: RulePlace, problems: Problems): void {
+function reportOption(error: unknown, { source, at }: RuleContext, problems: Problems): void {
   if (!(error instanceof SluiceError)) throw error
   const [option, ...inner] = error.where.split('.')
   const parts = [keyOfOption(option) ?? option, ...inner.map(snakeCase)]
@@ -204,7 +204,7 @@ function durationOf(
   rate: RateLimitRule,
   key: 'retry_after_jitter' | 'sync_interval' | 'open_for',
   fallback: number,
-  place: RulePlace,
+  context: RuleContext,
   problems: Problems,
 ): number | undefined {
   const value = rate[key]
@@ -212,7 +212,7 @@ function durationOf(
   try {
     return parseDuration(value, key)
   } catch (error) {
-    reportOption(error, place, problems)
+    reportOption(error, context, problems)
     return undefined
   }
 }

@@ -96,20 +96,20 @@ export class AdaptiveConcurrency {
     return this.#inFlight < Math.max(1, Math.floor(limit * (SHARES[priority] as number)))
   }
 
-  /** Takes a place, if there is one: false is a request to shed. */
+  /** Counts a request in flight, if there is room: false is a request to shed. */
   begin(priority: Priority = 0): boolean {
     if (!this.hasRoom(priority)) return false
     this.add()
     return true
   }
 
-  /** Takes a place, whether there is one or not. */
+  /** Counts a request in flight, whether there is room or not. */
   add(): void {
     this.#inFlight++
     if (this.#inFlight > this.#mostInFlight) this.#mostInFlight = this.#inFlight
   }
 
-  /** Gives a place back. `tookMs` is undefined where the time says nothing, as of a request that was cancelled. */
+  /** Ends a request. `tookMs` is undefined where the time says nothing, as for a cancelled request. */
   end(nowMs: number, tookMs: number | undefined): void {
     this.#inFlight = Math.max(0, this.#inFlight - 1)
     if (tookMs === undefined) return

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { NO_LIMIT } from '../../http-door/budget.ts'
 import { TIGHTEST } from '../../http-door/field-merge.ts'
 import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
-import { placeNames } from '../../http-door/place-name.ts'
+import { defaultNames } from '../../http-door/default-names.ts'
 import { checkTrust } from './check-trust.ts'
 import { type Done, GateLimiter } from './gate-limit.ts'
 import type { PlainOptions } from './options.ts'
@@ -33,7 +33,7 @@ export function gatePlugin(fastify: FastifyInstance, options: PlainOptions): voi
   fastify.addHook('onRoute', ({ config, method, url }) => {
     const own = config?.rateLimit as PlainOptions | false | undefined
     if (own === undefined || ofRoutes.has(own)) return
-    const named = own !== false && placeNames(`${method} ${url}`, own)
+    const named = own !== false && defaultNames(`${method} ${url}`, own)
     ofRoutes.set(own, own === false ? undefined : ownLimiter(own, named))
   })
   const handle = (request: FastifyRequest, reply: FastifyReply, done: Done): void => {

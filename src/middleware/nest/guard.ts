@@ -16,7 +16,7 @@ import { budgetOf } from '../../http-door/budget.ts'
 import { checkOwnOptions, Gate, type GateOptions, type Pass } from '../../http-door/gate.ts'
 import { STORE_OPTIONS } from '../../http-door/gate-options.ts'
 import { holdBack, sendRefusal } from '../../http-door/node-response.ts'
-import { placeNames } from '../../http-door/place-name.ts'
+import { defaultNames } from '../../http-door/default-names.ts'
 import { checkAddresses } from '../express/check-addresses.ts'
 import { checkTrust } from '../fastify/check-trust.ts'
 import { objectOf, RateLimitException } from './exception.ts'
@@ -119,7 +119,7 @@ export class SluiceGuard implements CanActivate, OnApplicationShutdown {
     if (known !== undefined) return known
     const isMethods = this.#reflector.get(OWN, handler) === own
     const place = isMethods ? `${context.getClass().name}.${handler.name}` : context.getClass().name
-    const gate = new Gate({ ...inherited(this.#options), ...own, ...placeNames(place, own) }, nestReader)
+    const gate = new Gate({ ...inherited(this.#options), ...own, ...defaultNames(place, own) }, nestReader)
     this.#own.set(own, gate)
     return gate
   }

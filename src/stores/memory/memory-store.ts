@@ -427,7 +427,7 @@ export class MemoryStore implements SyncStore, LendingStore {
     this.#entries.setExpiry(id, nowMs + limit.windowMs, standingOf(this.#entries.expiry(id)), true)
   }
 
-  /** Takes places whose time was over, and says whether there was room. They are taken in any case. */
+  /** Takes expired permits again, and returns whether there was room. They are taken in any case. */
   #takeAgain(key: string, limit: Limit, nowMs: number, { id: permit, places }: WantedRenewal): boolean {
     this.#charge(key, limit, nowMs, places, permit as number)
     if (this.#out.allowed) return true
