@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { findImports } from './import-lexer.mjs'
 import { root } from './setup.mjs'
 
-/** libraryLayers says, for each layer of src, which others it may import. */
+/** What each layer of src may import. */
 export const libraryLayers = {
   core: [],
   engine: ['core'],

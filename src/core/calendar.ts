@@ -2,7 +2,7 @@ import { got, SluiceError } from './errors.ts'
 
 export type CalendarUnit = 'day' | 'week' | 'month' | 'year'
 
-/** CalendarOptions make a window a day, week, month or year of a time zone. */
+/** Makes a window a day, week, month or year of a time zone. */
 export interface CalendarOptions {
   readonly unit: CalendarUnit
   /** An IANA zone such as `Europe/Berlin`. Default: `UTC`. */

@@ -65,7 +65,7 @@ function decisionBy(tightest: RuleVerdict, verdicts: readonly RuleVerdict[], del
   }
 }
 
-/** withoutLimits admits: no rule that enforces applies. */
+/** Admits: no rule that enforces applies. */
 function withoutLimits(verdicts: readonly RuleVerdict[]): Decision {
   return verdicts.length === 0 ? UNLIMITED : { ...UNLIMITED, verdicts }
 }

@@ -35,7 +35,7 @@ export function readSaidPriority(field: string | undefined): Priority | undefine
   return readPriority(field?.trim().toLowerCase())
 }
 
-/** PriorityHeaderOptions name the field, and whose word counts. */
+/** Names the field, and the callers that are trusted to set it. */
 export interface PriorityHeaderOptions {
   readonly name: string
   /**

@@ -1,10 +1,9 @@
 import { type BudgetRate, RateBudget } from '../net/rate-budget.ts'
 
 /**
- * BudgetRates name what costs us work and brings a client nothing. Every call that is answered, and every message of a
- * stream, gives one back in each of them but `settings`, so that a busy client may, say, ping as often as it hears from us:
- * grpc-go does, to measure the bandwidth. No client changes its settings with every call, and following them may take a
- * look at every stream.
+ * What costs us work and brings a client nothing. Every call that is answered, and every message of a stream, refunds
+ * one in each of them but `settings`, so that a busy client may, say, ping as often as it hears from us: grpc-go does,
+ * to measure the bandwidth. No client changes its settings with every call, and applying them may touch every stream.
  */
 export interface BudgetRates {
   /** Calls that the client resets before they are answered (Rapid Reset). 500 and 100 a second. */

@@ -1,7 +1,7 @@
 const PLAIN = /^[ -$&-~]*$/
 const HEX = '0123456789ABCDEF'
 
-/** encodeGrpcMessage percent-encodes a status message: UTF-8 bytes outside of 0x20 to 0x7E, and "%" itself. */
+/** Percent-encodes a status message: UTF-8 bytes outside of 0x20 to 0x7E, and "%" itself. */
 export function encodeGrpcMessage(message: string): string {
   if (PLAIN.test(message)) return message
   let text = ''

@@ -20,7 +20,7 @@ import type { Counters } from './stats.ts'
 export interface ResponseOwner {
   /** Returns whether the socket takes more than what is already waiting for it. */
   isWritable(): boolean
-  /** onEnded is called when the last frame of an answer has been written. */
+  /** Called when the last frame of an answer has been written. */
   onEnded(stream: ServerStream): void
 }
 

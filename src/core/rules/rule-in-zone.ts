@@ -22,7 +22,10 @@ export function ruleInZone(rule: Rule, timeZone: string): Rule {
   return zoned
 }
 
-/** limitInZone is undefined for a zone that this system does not know: what is counted then is the rule's own calendar. */
+/**
+ * Returns the limit in a time zone; undefined for a zone that this system does not know: then the rule's own calendar
+ * counts.
+ */
 function limitInZone(limit: Limit, timeZone: string): Limit | undefined {
   const options = optionsOf(limit)
   if (options.calendar === undefined) return undefined

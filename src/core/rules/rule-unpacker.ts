@@ -147,7 +147,7 @@ type IndexRecord = Extract<
   readonly ['block' | 'wildcard' | 'array' | 'array-part' | 'blocks-end' | 'wildcards-end', ...unknown[]]
 >
 
-/** stepOf and ruleOf list all parts in the order that the compiler does: to V8, objects of one kind. */
+/** Lists all parts in the same order as the compiler, as ruleOf does: to V8, objects of one kind. */
 function stepOf(step: PathStep): PathStep {
   const { isOpen, wildcard, secret, sharedAs, detailedMetric, valueToMetric, metadata } = step
   return Object.freeze({ isOpen, wildcard, secret, sharedAs, detailedMetric, valueToMetric, metadata })

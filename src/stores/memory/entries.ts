@@ -118,7 +118,7 @@ export function openStanding(remaining: number, capacity: number): Standing {
   return ((6 * (capacity - remaining)) / capacity) | 0
 }
 
-/** standingOf and isLogEntry read the fraction of an expiry. */
+/** Reads the fraction of an expiry, as isLogEntry does. */
 export function standingOf(expiry: number): Standing {
   return ((expiry - Math.floor(expiry)) * 8) | 0
 }

@@ -50,7 +50,7 @@ export function parameterSource(key: string, name: string): ValueSource {
   return plain(key, ({ parameters }) => listed(parameters.get(name)))
 }
 
-/** jsonSource is about people, most often: what it finds is stored as a hash. */
+/** Returns a source that reads JSON. It mostly identifies people, so what it finds is stored as a hash. */
 export function jsonSource(key: string, path: string): ValueSource {
   return ofBody(key, (body) => scanned(body, path).map((value) => String(value)))
 }

@@ -67,9 +67,9 @@ export interface Pass {
   readonly headers?: Fields
   /** Hears the final status of the upstream, or of the gateway's own error, at most once and before `ended`. */
   responded?(status: number, headers: Fields): void
-  /** heard is given each piece of the answer's body, in order. It must not keep or change it. */
+  /** Receives each piece of the answer's body, in order. It must not keep or change it. */
   heard?(chunk: Buffer): void
-  /** ended is called exactly once for every Pass, whatever happens. */
+  /** Called exactly once for every Pass, whatever happens. */
   ended(kind: EndKind): void
 }
 
@@ -77,11 +77,11 @@ export type Admission = GateRefusal | Pass
 
 /** Decides which requests reach an upstream. What it throws is answered 500. */
 export interface GatewayGate {
-  /** before is asked first, when nothing of the body has been read: it refuses what is not even to be looked at. */
+  /** Called first, when nothing of the body has been read: refuses requests that are not worth looking at. */
   before?(request: GatewayRequest): GateRefusal | undefined
   /**
-   * enter is asked about a request whose body the route wants to look into, and which has not come with its head. What it
-   * lets through is read, and then `admit` is asked. Without it, nothing is decided before the body is there.
+   * Decides about a request whose body the route inspects, and which has not arrived with its head. The body of an
+   * admitted request is read, and then `admit` is called. Without it, nothing is decided before the body is there.
    */
   enter?(request: GatewayRequest): MaybePromise<Admission>
   /** Decides about a request. `entered` is the Pass of enter: it is returned, or was given up by the gate. */

@@ -1,7 +1,7 @@
 import type { SecureContextOptions } from 'node:tls'
 import type { ClientBounds } from '../../net/client-budgets.ts'
 
-/** RouteTimes bound each phase of a request, in milliseconds. */
+/** The time limits of each phase of a request, in milliseconds. */
 export interface RouteTimes {
   /** From asking for a connection to the upstream to having one. 5 s. */
   readonly connectMs: number

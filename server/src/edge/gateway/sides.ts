@@ -32,7 +32,7 @@ export interface Asker {
 
 /** Hears what the client does. After `left`, nothing more. */
 export interface AskerListener {
-  /** start is called once, before anything else. */
+  /** Called once, before anything else. */
   start(): void
   bodyPiece(piece: Buffer): void
   bodyEnd(trailers: FieldSet | undefined): void

@@ -24,12 +24,12 @@ export class DynamicTable {
     this.maxBytes = maxBytes
   }
 
-  /** nameAt must be given an index below `length`. */
+  /** Returns the name at an index, which must be below `length`. */
   nameAt(index: number): string {
     return this.#names[(this.#newest - index) & (this.#names.length - 1)]
   }
 
-  /** valueAt must be given an index below `length`. */
+  /** Returns the value at an index, which must be below `length`. */
   valueAt(index: number): string {
     return this.#values[(this.#newest - index) & (this.#names.length - 1)]
   }

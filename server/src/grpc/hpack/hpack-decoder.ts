@@ -4,7 +4,7 @@ import { decodeHuffman, mostDecoded } from './huffman.ts'
 import { latin1 } from './latin1.ts'
 import { STATIC_LAST, STATIC_NAMES, STATIC_VALUES } from './static-table.ts'
 
-/** HpackLimits bound what one header block may hold. */
+/** Bounds what one header block may hold. */
 export interface HpackLimits {
   /** The size of all fields, each with 32 bytes on top (RFC 9113, 6.5.2), as in SETTINGS_MAX_HEADER_LIST_SIZE. */
   readonly maxListBytes: number
@@ -51,8 +51,8 @@ export class HpackDecoder {
   }
 
   /**
-   * setMaxTableBytes is to be called when the peer acknowledges another SETTINGS_HEADER_TABLE_SIZE. If its table is larger,
-   * its next block must begin with a size update (RFC 7541, 4.2).
+   * Must be called when the peer acknowledges another SETTINGS_HEADER_TABLE_SIZE. If its table is larger, its next
+   * block must begin with a size update (RFC 7541, 4.2).
    */
   setMaxTableBytes(bytes: number): void {
     if (bytes < this.#table.maxBytes) this.#reduceTo = Math.min(this.#reduceTo, bytes)

@@ -1,4 +1,4 @@
-/** ServiceStats are counts by name: plain data, which workers send. */
+/** Counts by name: plain data, which workers send. */
 export type ServiceStats = Readonly<Record<string, number>>
 
 /** Adds the counts of several processes up, name by name. */

@@ -38,8 +38,8 @@ export interface ScriptAsker {
   answered(reply: Reply): void
   failed(fault: StoreFault): void
   /**
-   * takeBack is asked first about a call that the server could not run, and of which nothing was done. It returns whether the
-   * asker goes another way, and wants to hear no more.
+   * Called first for a call that the server could not run, and of which nothing was done. Returns whether the asker
+   * handles it another way, and wants no answer.
    */
   takeBack?(): boolean
   /** See Asker. */

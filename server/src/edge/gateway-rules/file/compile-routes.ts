@@ -435,7 +435,7 @@ function withReplaced(limits: readonly CompiledLimit[]): readonly PlannedLimit[]
   return limits.map((each) => (late.has(each) ? { ...each.planned, readsBody: true } : each.planned))
 }
 
-/** bodyWarnings name routes that look into bodies, and let some pass unseen or uncounted. */
+/** Names routes that look into bodies, and let some pass unseen or uncounted. */
 function bodyWarnings(routes: readonly PlannedRoute[]): readonly string[] {
   return routes.flatMap(({ name, peekBytes = 0, maxBodyBytes = 0, limits, domain }) => {
     if (peekBytes === 0) return []

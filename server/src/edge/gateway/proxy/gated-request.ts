@@ -11,7 +11,7 @@ export abstract class GatedRequest extends AskedRequest {
   /** Hears what the gate has decided, and `undecided` that it could not. */
   protected abstract decided(admission: Admission): void
   protected abstract undecided(): void
-  /** waitsForGate is called when the gate takes its time. */
+  /** Called when the gate takes its time. */
   protected abstract waitsForGate(): void
 
   /** Asks the gate before anything is read of the body, and answers where it refuses. */
