@@ -8,12 +8,12 @@ import type { AuditEntry, AuditLog } from '../quotas/audit/audit-log.ts'
 import type { ListQuery, Page } from '../quotas/database/database.ts'
 import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from '../quotas/model.ts'
 import type { RecordStore } from '../quotas/records/record-store.ts'
-import type { AdminToken } from '../quotas/tables/admin-token.ts'
 import type { RuleVersion } from '../quotas/tables/rule-table.ts'
 import type { CounterTarget } from './api/change.ts'
 import type { LookedBlock, LookedCounter } from './counters/counters.ts'
 import type { LimitState, LimitStates } from './limits/limit-states.ts'
 import type { LiveFrame } from './live/live-frames.ts'
+import type { AdminToken } from './tokens/table.ts'
 
 // What the admin API works with, in memory: each keeps what its port promises, as far as the API can tell.
 

@@ -3,10 +3,10 @@ import type { ListQuery, Page } from '../quotas/database/database.ts'
 import { checkWebhookUrl } from '../quotas/webhooks/send-webhook.ts'
 import { checkWebhookSecret } from '../quotas/webhooks/signature.ts'
 import { testEvent } from '../quotas/webhooks/webhook-event.ts'
-import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from '../quotas/webhooks/webhook-rows.ts'
 import { requireVersion } from './api/records.ts'
 import { unknownRecord } from './api/values.ts'
 import { type AdminClock, type MemoryAudit, pageOf } from './memory-ports.suite.ts'
+import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from './webhooks/table.ts'
 
 /** MemoryWebhooks keeps what its port promises, as far as the API can tell. It sends nothing. */
 export class MemoryWebhooks {
@@ -37,7 +37,7 @@ export class MemoryWebhooks {
   async create(fields: WebhookFields, secret: string, by: Actor): Promise<WebhookEndpoint> {
     const at = { createdAtMs: this.#clock.now(), updatedAtMs: this.#clock.now() }
     this.secrets.push(secret)
-    return this.#put({ id: `w-${this.kept.size + 1}`, ...fields, disabledReason: undefined, version: 1, ...at }, by)
+    return this.#put({ ...fields, id: `w-${this.kept.size + 1}`, disabledReason: undefined, version: 1, ...at }, by)
   }
 
   async update(id: string, fields: WebhookFields, by: Actor, version?: number): Promise<WebhookEndpoint> {

@@ -1,7 +1,7 @@
 import type { ChoiceSchema, Schema } from 'sluice/internal/core/schema/schema'
 
 /** How a column stores a value. Times are timestamps in the database, and milliseconds everywhere else. */
-export type ColumnKind = 'text' | 'int8' | 'jsonb' | 'time'
+export type ColumnKind = 'text' | 'int8' | 'bool' | 'jsonb' | 'time'
 
 /** What is known while a record is made. */
 export interface Making {
@@ -27,6 +27,12 @@ export interface FieldOptions<T> {
   readonly slim?: T | undefined
   /** It is in no answer and in no entry of the audit log. */
   readonly isSecret?: true
+  /** It is in no answer. */
+  readonly isInternal?: true
+  /** Its name in JSON, where that is not the name of its column. */
+  readonly shownAs?: string
+  /** What is answered in its place. */
+  shown?(value: T): unknown
 }
 
 /**
@@ -77,6 +83,11 @@ export function count(schema: Schema, options: FieldOptions<number> = {}): Field
   return { kind: 'int8', schema, ...options }
 }
 
+/** flag is a field of yes or no. */
+export function flag(schema: Schema, options: FieldOptions<boolean> = {}): Field<boolean> {
+  return { kind: 'bool', schema, ...options }
+}
+
 /** value is a field of anything that JSON can say. */
 export function value<T>(schema: Schema, options: FieldOptions<T> = {}): Field<T> {
   return { kind: 'jsonb', schema, ...options }
@@ -91,4 +102,9 @@ export function optional<T>(field: Field<T>): Field<T | undefined> {
 export function columnOf(name: string, { kind }: Pick<Field, 'kind'>): string {
   const plain = kind === 'time' ? name.replace(/Ms$/, '') : name
   return plain.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** Returns the name of a field in JSON. */
+export function shownName(name: string, field: Pick<Field, 'kind' | 'shownAs'>): string {
+  return field.shownAs ?? columnOf(name, field)
 }

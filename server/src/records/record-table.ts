@@ -1,5 +1,5 @@
 import type { Schema, Field as SchemaField } from 'sluice/internal/core/schema/schema'
-import { type ColumnKind, columnOf, type Field, type Fields, type Making, type RecordOf } from './field.ts'
+import { type ColumnKind, columnOf, type Field, type Fields, type Making, type RecordOf, shownName } from './field.ts'
 import { needed, object, orNull } from './forms.ts'
 import { readTime, timeText } from './times.ts'
 
@@ -63,9 +63,15 @@ export interface RecordTable<Rec> {
   made(given: Given, making: Making, fixed: Partial<Rec>): Rec
   /** replaced is a record in place of another. What was not sent is as in a new one, except for what is kept. */
   replaced(given: Given, before: Rec, making: Making, fixed: Partial<Rec>): Rec
-  /** changed is a record with some fields changed: null takes a value away. */
-  changed(given: Given, before: Rec): Rec
+  /**
+   * changed is a record with some fields changed: null takes a value away. Of a field that has to have a value, null is as not sent, or,
+   * with `making`, as in a new record.
+   */
+  changed(given: Given, before: Rec, making?: Making): Rec
 }
+
+/** RecordIn is the type of the records of a table. */
+export type RecordIn<T> = T extends RecordTable<infer Rec> ? Rec : never
 
 type Sent = Readonly<Record<string, SchemaField>>
 
@@ -77,9 +83,9 @@ export function recordTable<const F extends Fields>(spec: RecordSpec<F>): Record
   const idOf = spec.idOf ?? ((record: Rec) => (record as unknown as { id: string }).id)
   if (spec.idOf !== undefined) columns.id = 'text'
   const answerFields = { ...Object.fromEntries(fields.flatMap(answersOf)), ...spec.derived }
-  const read = (given: Given, base: (name: string, field: Field) => unknown): Rec => {
+  const read = (given: Given, base: (name: string, field: Field, isNull: boolean) => unknown): Rec => {
     const record = Object.fromEntries(
-      fields.map(([name, field]) => [name, readSent(name, field, given, () => base(name, field))]),
+      fields.map(([name, field]) => [name, readSent(name, field, given, (isNull) => base(name, field, isNull))]),
     ) as Rec
     spec.check?.(record)
     return record
@@ -134,7 +140,11 @@ export function recordTable<const F extends Fields>(spec: RecordSpec<F>): Record
           : fresh(name, field),
       )
     },
-    changed: (given, before) => read(given, (name) => before[name as keyof Rec]),
+    changed: (given, before, making) =>
+      read(given, (name, field, isNull) => {
+        const fresh = isNull && making !== undefined ? initialOf(field, making) : undefined
+        return fresh ?? before[name as keyof Rec]
+      }),
   }
 }
 
@@ -153,22 +163,24 @@ const optionalColumnsOf = ([name, field]: Entry): string[] => {
 }
 
 function answersOf([name, field]: Entry): [string, SchemaField][] {
-  const { parts, schema, doc, isSecret, isOptional } = field
-  if (isSecret) return []
+  const { parts, schema, doc, isOptional } = field
+  if (isHidden(field)) return []
   if (parts?.answer !== undefined) return [[name, orNull(parts.answer.schema, parts.answer.doc)]]
   if (parts !== undefined) {
     return Object.entries(parts.columns).map(([column, part]) => [column, orNull(part.schema, part.doc)])
   }
-  return [[columnOf(name, field), isOptional ? orNull(schema, doc) : needed(schema, doc)]]
+  return [[shownName(name, field), isOptional ? orNull(schema, doc) : needed(schema, doc)]]
 }
 
 function answerInto(json: Cells, name: string, field: Field, value: unknown): void {
-  const { parts, kind, isSecret } = field
-  if (isSecret) return
+  const { parts, kind, shown } = field
+  if (isHidden(field)) return
   if (parts?.answer !== undefined) json[name] = parts.answer.of(value as never)
   else if (parts !== undefined) Object.assign(json, nulls(parts.columns), parts.split(value as never))
-  else
-    json[columnOf(name, field)] = kind === 'time' && value !== undefined ? timeText(value as number) : (value ?? null)
+  else if (shown !== undefined) json[shownName(name, field)] = shown(value as never)
+  else {
+    json[shownName(name, field)] = kind === 'time' && value !== undefined ? timeText(value as number) : (value ?? null)
+  }
 }
 
 function storeInto(row: Cells, name: string, field: Field, value: unknown): void {
@@ -187,19 +199,19 @@ function sentField([name, field]: Entry, isChange: boolean): [string, SchemaFiel
   const { sent, schema, doc, isOptional, initial } = field
   const isNeeded = !isChange && !isOptional && initial === undefined
   return [
-    columnOf(name, field),
+    shownName(name, field),
     { schema: sent ?? schema, ...(isNeeded ? { required: true } : { nullable: true }), ...(doc && { doc }) },
   ]
 }
 
 /** readSent reads one field of what was sent. Null takes an optional value away, and means "not sent" of any other. */
-function readSent(name: string, field: Field, given: Given, base: () => unknown): unknown {
-  if (field.by !== 'caller') return base()
-  const column = columnOf(name, field)
-  const sent = given[column]
-  if (sent === undefined || (sent === null && !field.isOptional)) return base()
+function readSent(name: string, field: Field, given: Given, base: (isNull: boolean) => unknown): unknown {
+  if (field.by !== 'caller') return base(false)
+  const shown = shownName(name, field)
+  const sent = given[shown]
+  if (sent === undefined || (sent === null && !field.isOptional)) return base(sent === null)
   if (sent === null) return undefined
-  const value = field.kind === 'time' ? readTime(sent as string, `body.${column}`) : sent
+  const value = field.kind === 'time' ? readTime(sent as string, `body.${shown}`) : sent
   return field.read === undefined ? value : field.read(value as never)
 }
 
@@ -208,6 +220,8 @@ function initialOf({ initial }: Field, making: Making): unknown {
 }
 
 const nulls = (columns: object): Cells => Object.fromEntries(Object.keys(columns).map((column) => [column, null]))
+
+const isHidden = ({ isSecret, isInternal }: Field): boolean => isSecret === true || isInternal === true
 
 const secretsOf = (fields: readonly Entry[]): ReadonlySet<string> =>
   new Set(fields.filter(([, { isSecret }]) => isSecret).map(([name]) => name))

@@ -6,7 +6,7 @@ import { api_keys } from '../admin/keys/table.ts'
 import { overrides } from '../admin/overrides/table.ts'
 import { switches } from '../admin/switches/table.ts'
 import { tiers } from '../admin/tiers/table.ts'
-import type { RecordTable } from './record-table.ts'
+import type { RecordIn, RecordTable } from './record-table.ts'
 
 // What product owners sell and support changes: customers, their keys, and everything that changes what they may do. Each kind has its
 // table of fields in its folder: types, columns, requests, answers, forms of the dashboard and what workers receive follow from it
@@ -14,8 +14,6 @@ import type { RecordTable } from './record-table.ts'
 
 /** RECORD_TABLES is every kind of record, in the order in which workers receive them: what others refer to comes first. */
 export const RECORD_TABLES = { customers, api_keys, overrides, grants, blocks, tiers, switches } as const
-
-type RecordIn<T> = T extends RecordTable<infer Rec> ? Rec : never
 
 /** QuotaRecords is every kind of record, by the name of its table. */
 export type QuotaRecords = { readonly [T in keyof typeof RECORD_TABLES]: RecordIn<(typeof RECORD_TABLES)[T]> }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { AdminToken, Role } from '../../quotas/tables/admin-token.ts'
 import type { TokenStore } from '../../quotas/tables/token-store.ts'
+import type { AdminToken, Role } from '../tokens/table.ts'
 import type { Identity } from './roles.ts'
 
 /** Tokens are those of the database, as far as requests are admitted by them. */

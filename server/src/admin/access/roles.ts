@@ -1,7 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Role } from '../../quotas/tables/admin-token.ts'
-
-export const ROLES = ['viewer', 'operator', 'admin'] as const satisfies readonly Role[]
+import { ROLES, type Role } from '../tokens/table.ts'
 
 /** An Identity is who asks, and by what right. */
 export interface Identity {

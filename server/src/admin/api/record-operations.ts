@@ -1,10 +1,10 @@
 import type { ErrorCode } from 'sluice/internal/core/errors'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Field, Schema } from 'sluice/internal/core/schema/schema'
-import type { Role } from '../../quotas/tables/admin-token.ts'
 import { ID, named, object, optional, pageOf, REASON } from '../../records/forms.ts'
 import type { Given, RecordTable } from '../../records/record-table.ts'
 import { type QuotaRecords, type QuotaTable, RECORD_TABLES } from '../../records/tables.ts'
+import type { Role } from '../tokens/table.ts'
 import type { InForce } from './change.ts'
 import { changedAnswer, REMOVED, statingInForce } from './in-force.ts'
 import {

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { named, needed, orNull as nullable, object, TIME, text, WORDS } from '../../records/forms.ts'
-import { ROLES } from '../access/roles.ts'
 import { setCookie } from '../access/sessions.ts'
 import { operation } from '../api/operation.ts'
 import { ACCESS } from '../api/parts.ts'
 import { timeText } from '../api/values.ts'
+import { ROLES } from '../tokens/table.ts'
 
 const SESSION = named(
   'Session',

@@ -1,10 +1,10 @@
-import { ID, list, named, needed, object, optional, REASON, TIME, text, WORDS } from '../../records/forms.ts'
+import { ID, list, named, needed, object, optional, REASON, WORDS } from '../../records/forms.ts'
+import type { Given } from '../../records/record-table.ts'
 import { newToken } from '../access/admin-tokens.ts'
-import { ROLES } from '../access/roles.ts'
 import { operation } from '../api/operation.ts'
 import { TOKENS } from '../api/parts.ts'
-import { invalid, timeOf, unknownRecord } from '../api/values.ts'
-import { TOKEN, TOKEN_FIELDS, tokenJson } from './token-forms.ts'
+import { invalid, unknownRecord } from '../api/values.ts'
+import { tokens } from './table.ts'
 
 export const TOKEN_OPERATIONS = [
   operation({
@@ -15,8 +15,10 @@ export const TOKEN_OPERATIONS = [
     tag: 'tokens',
     role: 'admin',
     summary: 'tokens of the admin API, and when each was used last',
-    answer: { status: 200, schema: object({ tokens: needed(list(TOKEN)) }) },
-    run: async ({ parts }) => ({ body: { tokens: (await parts.get(TOKENS).list()).map(tokenJson) } }),
+    answer: { status: 200, schema: object({ tokens: needed(list(tokens.answer)) }) },
+    run: async ({ parts }) => ({
+      body: { tokens: (await parts.get(TOKENS).list()).map((each) => tokens.toJson(each)) },
+    }),
   }),
   operation({
     kind: 'change',
@@ -26,29 +28,21 @@ export const TOKEN_OPERATIONS = [
     tag: 'tokens',
     role: 'admin',
     summary: 'make a token; it is shown this once',
-    body: named(
-      'NewToken',
-      object({
-        name: needed(text(100)),
-        role: needed({ kind: 'choice', of: ROLES }),
-        expires_at: optional(TIME),
-        reason: optional(REASON),
-      }),
-    ),
+    body: named('NewToken', object({ ...tokens.sent.whole, reason: optional(REASON) })),
     isCreation: true,
     answer: {
       status: 201,
-      schema: named('MadeToken', object({ ...TOKEN_FIELDS, token: needed(WORDS, 'shown this once') })),
+      schema: named('MadeToken', object({ ...tokens.answerFields, token: needed(WORDS, 'shown this once') })),
     },
     plan: async (call) => {
-      const { name, role, expires_at } = call.body
-      const expiresAtMs = timeOf(expires_at, 'body.expires_at')
+      const given = tokens.made(call.body as Given, { id: '', nowMs: call.nowMs }, {})
+      const { name, role, expiresAtMs } = given
       if (expiresAtMs !== undefined && expiresAtMs <= call.nowMs) throw invalid('body.expires_at', 'it has passed')
       const store = call.parts.get(TOKENS)
       const { token, kept } = newToken({ name, role, expiresAtMs }, call.nowMs)
       return {
         changes: [{ kind: 'token', before: undefined, after: { name, role } }],
-        commit: async () => ({ body: { ...tokenJson(await store.create(kept, call.by)), token } }),
+        commit: async () => ({ body: { ...tokens.toJson(await store.create(kept, call.by)), token } }),
       }
     },
   }),
@@ -61,7 +55,7 @@ export const TOKEN_OPERATIONS = [
     role: 'admin',
     summary: 'revoke a token: it and its sessions end at once',
     params: { token_id: { schema: ID, doc: 'the id of the token, not the token' } },
-    answer: { status: 200, schema: TOKEN },
+    answer: { status: 200, schema: tokens.answer },
     errors: ['RECORD_UNKNOWN'],
     plan: async (call) => {
       const store = call.parts.get(TOKENS)
@@ -69,8 +63,8 @@ export const TOKEN_OPERATIONS = [
       const before = await store.get(id)
       if (before === undefined) throw unknownRecord('tokens', id)
       return {
-        changes: [{ kind: 'token', before: tokenJson(before), after: undefined }],
-        commit: async () => ({ body: tokenJson((await store.revoke(id, call.by)) ?? before) }),
+        changes: [{ kind: 'token', before: tokens.toJson(before), after: undefined }],
+        commit: async () => ({ body: tokens.toJson((await store.revoke(id, call.by)) ?? before) }),
       }
     },
   }),

@@ -1,167 +1,46 @@
-import { THRESHOLDS } from '../../quotas/usage/thresholds.ts'
 import { newWebhookSecret } from '../../quotas/webhooks/signature.ts'
-import { WEBHOOK_EVENTS } from '../../quotas/webhooks/webhook-event.ts'
-import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from '../../quotas/webhooks/webhook-rows.ts'
-import {
-  ANY,
-  CREATED,
-  ID,
-  list,
-  named,
-  needed,
-  orNull as nullable,
-  object,
-  optional,
-  pageOf,
-  REASON,
-  TIME,
-  text,
-  UPDATED,
-  VERSION,
-  WHOLE,
-  WORDS,
-  YES_OR_NO,
-} from '../../records/forms.ts'
-import { type Call, operation, type Reply } from '../api/operation.ts'
+import { ID, named, needed, object, optional, pageOf, REASON, text, WORDS } from '../../records/forms.ts'
+import type { Given } from '../../records/record-table.ts'
+import { type Call, type Change, operation, type Reply } from '../api/operation.ts'
 import { WEBHOOKS } from '../api/parts.ts'
 import { DEFAULT_PAGE_SIZE, pageReply, requireVersion } from '../api/records.ts'
-import { orNull, timeOrNull, timeText, unknownRecord } from '../api/values.ts'
+import { unknownRecord } from '../api/values.ts'
+import { deliveries, endpoints, type WebhookDelivery, type WebhookEndpoint } from './table.ts'
 
-const EVENT = { kind: 'choice', of: WEBHOOK_EVENTS } as const
-const THRESHOLD = { kind: 'integer', min: THRESHOLDS[0], max: 100 } as const
-const SECRET = text(128)
+const SECRET = optional(text(128), 'made here by default')
+const BODY = { reason: optional(REASON) } as const
 
-const ENDPOINT_FIELDS = {
-  id: needed(WORDS),
-  url: needed(WORDS),
-  description: needed(WORDS),
-  customer_id: nullable(WORDS, 'null: it hears of every customer'),
-  events: needed(list(EVENT)),
-  thresholds: needed(list(WHOLE), 'in percent'),
-  enabled: needed(YES_OR_NO),
-  disabled_reason: nullable(WORDS, 'why the service switched it off'),
-  ...VERSION,
-  ...CREATED,
-  ...UPDATED,
-} as const
-
-const ENDPOINT = named('Webhook', object(ENDPOINT_FIELDS))
 const MADE_ENDPOINT = named(
   'MadeWebhook',
-  object({ ...ENDPOINT_FIELDS, secret: needed(WORDS, 'signs every message; shown this once') }),
+  object({ ...endpoints.answerFields, secret: needed(WORDS, 'signs every message; shown this once') }),
 )
-
-const DELIVERY = named(
-  'WebhookDelivery',
-  object({
-    id: needed(WORDS, 'the `webhook-id` of every attempt'),
-    event: needed(WORDS),
-    state: needed({ kind: 'choice', of: ['waiting', 'delivered', 'failed'] }),
-    attempts: needed(WHOLE),
-    next_attempt_at: nullable(TIME),
-    last_status: nullable(WHOLE),
-    last_error: nullable(WORDS),
-    message: needed(ANY, 'the body'),
-    ...CREATED,
-    finished_at: nullable(TIME),
-  }),
-)
-
-const GIVEN = {
-  description: optional(text(500, 0)),
-  customer_id: optional(ID, 'only what is about this customer'),
-  events: optional(
-    { kind: 'list', min: 0, max: WEBHOOK_EVENTS.length, of: EVENT } as const,
-    'all, unless told otherwise',
-  ),
-  thresholds: optional(
-    { kind: 'list', min: 0, max: THRESHOLDS.length, of: THRESHOLD } as const,
-    '50, 80 and 100, unless told otherwise',
-  ),
-  enabled: optional(YES_OR_NO),
-  reason: optional(REASON),
-} as const
 
 const PARAM = { webhook_id: { schema: ID, doc: 'the id of the webhook' } } as const
 const DELIVERY_PARAM = { ...PARAM, delivery_id: { schema: ID, doc: 'the id of the delivery' } } as const
 
-function endpointJson(endpoint: WebhookEndpoint) {
-  const { id, url, description, customerId, events, thresholds, isEnabled, disabledReason, version } = endpoint
-  return {
-    id,
-    url,
-    description,
-    customer_id: orNull(customerId),
-    events,
-    thresholds,
-    enabled: isEnabled,
-    disabled_reason: orNull(disabledReason),
-    version,
-    created_at: timeText(endpoint.createdAtMs),
-    updated_at: timeText(endpoint.updatedAtMs),
-  }
-}
+type OfWebhook = Call<typeof PARAM>
 
-function deliveryJson(delivery: WebhookDelivery) {
-  const { id, event, state, attempts, nextAtMs, lastStatus, lastError, body, createdAtMs, finishedAtMs } = delivery
-  return {
-    id,
-    event,
-    state,
-    attempts,
-    next_attempt_at: timeOrNull(nextAtMs),
-    last_status: orNull(lastStatus),
-    last_error: orNull(lastError),
-    message: JSON.parse(body),
-    created_at: timeText(createdAtMs),
-    finished_at: timeOrNull(finishedAtMs),
-  }
-}
-
-const NEW: Omit<WebhookFields, 'url'> = {
-  description: '',
-  customerId: undefined,
-  events: WEBHOOK_EVENTS,
-  thresholds: THRESHOLDS,
-  isEnabled: true,
-}
-
-interface Given {
-  readonly url?: string | null | undefined
-  readonly description?: string | null | undefined
-  readonly customer_id?: string | null | undefined
-  readonly events?: readonly string[] | null | undefined
-  readonly thresholds?: readonly number[] | null | undefined
-  readonly enabled?: boolean | null | undefined
-}
-
-/** fieldsOf puts what was given over what there is. Null is as for a new one. */
-function fieldsOf(given: Given, before: WebhookFields): WebhookFields {
-  const { url, description, customer_id, events, thresholds, enabled } = given
-  const or = <T>(value: T | null | undefined, now: T, fresh: T): T => (value === undefined ? now : (value ?? fresh))
-  return {
-    url: url ?? before.url,
-    description: or(description, before.description, NEW.description),
-    customerId: or(customer_id, before.customerId, undefined),
-    events: or(events, before.events, NEW.events),
-    thresholds: or(thresholds, before.thresholds, NEW.thresholds),
-    isEnabled: or(enabled, before.isEnabled, true),
-  }
-}
-
-async function load({ parts, params }: Pick<Call<typeof PARAM>, 'parts' | 'params'>): Promise<WebhookEndpoint> {
+async function load({ parts, params }: Pick<OfWebhook, 'parts' | 'params'>): Promise<WebhookEndpoint> {
   const found = await parts.get(WEBHOOKS).get(params.webhook_id)
   if (found === undefined) throw unknownRecord('webhooks', params.webhook_id)
   return found
 }
 
 const endpointReply = (endpoint: WebhookEndpoint, more: object = {}): Reply => ({
-  body: { ...endpointJson(endpoint), ...more },
+  body: { ...endpoints.toJson(endpoint), ...more },
   version: endpoint.version,
 })
 
-const proposed = (id: string, before: WebhookEndpoint | undefined, after: unknown) =>
-  ({ kind: 'webhook', id, before: before && endpointJson(before), after }) as const
+const deliveryReply = (delivery: WebhookDelivery): Reply => ({ body: deliveries.toJson(delivery) })
+
+function change(
+  before: WebhookEndpoint | undefined,
+  after: WebhookEndpoint | undefined,
+  commit: () => Promise<Reply>,
+): Change {
+  const shown = (endpoint: WebhookEndpoint | undefined) => endpoint && endpoints.toJson(endpoint)
+  return { changes: [{ kind: 'webhook', id: before?.id ?? '', before: shown(before), after: shown(after) }], commit }
+}
 
 export const WEBHOOK_OPERATIONS = [
   operation({
@@ -173,11 +52,11 @@ export const WEBHOOK_OPERATIONS = [
     role: 'viewer',
     summary: 'where events are sent, by id',
     isPaged: true,
-    answer: { status: 200, schema: pageOf(ENDPOINT) },
+    answer: { status: 200, schema: pageOf(endpoints.answer) },
     run: async (call) => {
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
       const page = await call.parts.get(WEBHOOKS).list({ after: call.cursor.after, limit })
-      return pageReply(call, page, endpointJson)
+      return pageReply(call, page, endpoints.toJson)
     },
   }),
   operation({
@@ -188,22 +67,17 @@ export const WEBHOOK_OPERATIONS = [
     tag: 'webhooks',
     role: 'admin',
     summary: 'make a webhook; the secret that signs its messages is shown this once',
-    body: named(
-      'NewWebhook',
-      object({ url: needed(text(2_048)), secret: optional(SECRET, 'one is made, unless it is given'), ...GIVEN }),
-    ),
+    body: named('NewWebhook', object({ ...endpoints.sent.whole, secret: SECRET, ...BODY })),
     isCreation: true,
     answer: { status: 201, schema: MADE_ENDPOINT, etag: true },
     errors: ['WEBHOOK_URL_INVALID', 'WEBHOOK_SECRET_INVALID', 'WEBHOOKS_TOO_MANY'],
     plan: async (call) => {
       const store = call.parts.get(WEBHOOKS)
-      const secret = call.body.secret ?? newWebhookSecret()
-      const fields = fieldsOf(call.body, { ...NEW, url: call.body.url })
-      store.check(fields.url, secret)
-      return {
-        changes: [proposed('', undefined, fields)],
-        commit: async () => endpointReply(await store.create(fields, secret, call.by), { secret }),
-      }
+      const given = call.body as Given
+      const secret = (given.secret as string | null | undefined) ?? newWebhookSecret()
+      const made = endpoints.made(given, { id: '', nowMs: call.nowMs }, { id: '' })
+      store.check(made.url, secret)
+      return change(undefined, made, async () => endpointReply(await store.create(made, secret, call.by), { secret }))
     },
   }),
   operation({
@@ -215,7 +89,7 @@ export const WEBHOOK_OPERATIONS = [
     role: 'viewer',
     summary: 'one webhook, without its secret',
     params: PARAM,
-    answer: { status: 200, schema: ENDPOINT, etag: true },
+    answer: { status: 200, schema: endpoints.answer, etag: true },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => endpointReply(await load(call)),
   }),
@@ -228,20 +102,19 @@ export const WEBHOOK_OPERATIONS = [
     role: 'admin',
     summary: 'change some fields of a webhook; null is as for a new one',
     params: PARAM,
-    body: named('WebhookChange', object({ url: optional(text(2_048)), ...GIVEN })),
+    body: named('WebhookChange', object({ ...endpoints.sent.change, ...BODY })),
     ifMatch: 'required',
-    answer: { status: 200, schema: ENDPOINT, etag: true },
+    answer: { status: 200, schema: endpoints.answer, etag: true },
     errors: ['RECORD_UNKNOWN', 'WEBHOOK_URL_INVALID'],
     plan: async (call) => {
       const store = call.parts.get(WEBHOOKS)
       const before = await load(call)
       requireVersion(call, before.version)
-      const fields = fieldsOf(call.body, before)
-      store.check(fields.url, undefined)
-      return {
-        changes: [proposed(before.id, before, endpointJson({ ...before, ...fields }))],
-        commit: async () => endpointReply(await store.update(before.id, fields, call.by, call.version)),
-      }
+      const after = endpoints.changed(call.body as Given, before, { id: before.id, nowMs: call.nowMs })
+      store.check(after.url, undefined)
+      return change(before, after, async () =>
+        endpointReply(await store.update(before.id, after, call.by, call.version)),
+      )
     },
   }),
   operation({
@@ -259,13 +132,10 @@ export const WEBHOOK_OPERATIONS = [
     plan: async (call) => {
       const before = await load(call)
       requireVersion(call, before.version)
-      return {
-        changes: [proposed(before.id, before, undefined)],
-        commit: async () => {
-          await call.parts.get(WEBHOOKS).remove(before.id, call.by, call.version)
-          return {}
-        },
-      }
+      return change(before, undefined, async () => {
+        await call.parts.get(WEBHOOKS).remove(before.id, call.by, call.version)
+        return {}
+      })
     },
   }),
   operation({
@@ -277,10 +147,7 @@ export const WEBHOOK_OPERATIONS = [
     role: 'admin',
     summary: 'sign with another secret, shown this once; for a day, messages have the signature of the former one, too',
     params: PARAM,
-    body: named(
-      'NewSecret',
-      object({ secret: optional(SECRET, 'one is made, unless it is given'), reason: optional(REASON) }),
-    ),
+    body: named('NewSecret', object({ secret: SECRET, ...BODY })),
     isCreation: true,
     answer: { status: 201, schema: MADE_ENDPOINT, etag: true },
     errors: ['RECORD_UNKNOWN', 'WEBHOOK_SECRET_INVALID'],
@@ -289,10 +156,9 @@ export const WEBHOOK_OPERATIONS = [
       const before = await load(call)
       const secret = call.body.secret ?? newWebhookSecret()
       store.check(before.url, secret)
-      return {
-        changes: [proposed(before.id, before, endpointJson(before))],
-        commit: async () => endpointReply(await store.rotate(before.id, secret, call.by, call.version), { secret }),
-      }
+      return change(before, before, async () =>
+        endpointReply(await store.rotate(before.id, secret, call.by, call.version), { secret }),
+      )
     },
   }),
   operation({
@@ -304,14 +170,11 @@ export const WEBHOOK_OPERATIONS = [
     role: 'operator',
     summary: 'send an event that means nothing',
     params: PARAM,
-    answer: { status: 201, schema: DELIVERY },
+    answer: { status: 201, schema: deliveries.answer },
     errors: ['RECORD_UNKNOWN'],
     plan: async (call) => {
       const before = await load(call)
-      return {
-        changes: [proposed(before.id, before, endpointJson(before))],
-        commit: async () => ({ body: deliveryJson(await call.parts.get(WEBHOOKS).test(before.id, call.by)) }),
-      }
+      return change(before, before, async () => deliveryReply(await call.parts.get(WEBHOOKS).test(before.id, call.by)))
     },
   }),
   operation({
@@ -324,13 +187,13 @@ export const WEBHOOK_OPERATIONS = [
     summary: 'what was sent or waits to be, the newest first; for 30 days',
     params: PARAM,
     isPaged: true,
-    answer: { status: 200, schema: pageOf(DELIVERY) },
+    answer: { status: 200, schema: pageOf(deliveries.answer) },
     errors: ['RECORD_UNKNOWN'],
     run: async (call) => {
       const { id } = await load(call)
       const { page_size: limit = DEFAULT_PAGE_SIZE } = call.query as { page_size?: number }
       const page = await call.parts.get(WEBHOOKS).deliveries(id, { after: call.cursor.after, limit })
-      return pageReply(call, page, deliveryJson)
+      return pageReply(call, page, deliveries.toJson)
     },
   }),
   operation({
@@ -342,19 +205,16 @@ export const WEBHOOK_OPERATIONS = [
     role: 'operator',
     summary: 'send an event again now, with the same id, whatever became of it',
     params: DELIVERY_PARAM,
-    answer: { status: 200, schema: DELIVERY },
+    answer: { status: 200, schema: deliveries.answer },
     errors: ['RECORD_UNKNOWN'],
     plan: async (call) => {
       const before = await load(call)
-      return {
-        changes: [proposed(before.id, before, endpointJson(before))],
-        commit: async () => {
-          const { delivery_id } = call.params
-          const sent = await call.parts.get(WEBHOOKS).redeliver(before.id, delivery_id, call.by)
-          if (sent === undefined) throw unknownRecord('deliveries', delivery_id)
-          return { body: deliveryJson(sent) }
-        },
-      }
+      return change(before, before, async () => {
+        const { delivery_id } = call.params
+        const sent = await call.parts.get(WEBHOOKS).redeliver(before.id, delivery_id, call.by)
+        if (sent === undefined) throw unknownRecord('deliveries', delivery_id)
+        return deliveryReply(sent)
+      })
     },
   }),
 ]

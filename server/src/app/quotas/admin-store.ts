@@ -1,9 +1,9 @@
 import { newToken } from '../../admin/access/admin-tokens.ts'
 import { entryJson } from '../../admin/audit/operations.ts'
-import { tokenJson } from '../../admin/tokens/token-forms.ts'
+import type { Role } from '../../admin/tokens/table.ts'
+import { type AdminToken, tokens as table } from '../../admin/tokens/table.ts'
 import type { Actor } from '../../quotas/audit/actor.ts'
 import { openQuotas, type Quotas } from '../../quotas/open/open-quotas.ts'
-import type { Role } from '../../quotas/tables/admin-token.ts'
 import { keyPrefixOf, redisTlsOf } from '../settings/counter-settings.ts'
 import { databaseOf, dataDirOf } from '../settings/database-settings.ts'
 import type { Flags } from '../settings/flags.ts'
@@ -21,11 +21,14 @@ const OF_ANCHORS = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix'
 /** STORE_FLAGS are the flags that say where a database is. They mean what they mean to serve. */
 export const STORE_FLAGS = SETTINGS.filter(({ flag }) => [...OF_DATABASE, ...OF_ANCHORS].includes(flag))
 
-/** A ShownToken is a token as the admin API shows it. */
-export type ShownToken = ReturnType<typeof tokenJson>
+/** A token as the admin API shows it. */
+export type ShownToken = Readonly<
+  Record<'id' | 'name' | 'role' | 'prefix' | 'created_at', string> &
+    Record<'expires_at' | 'revoked_at' | 'last_used_at', string | null>
+>
 export type ShownEntry = ReturnType<typeof entryJson>
 
-/** A AdminStore is what commands do with tokens and the audit log: in a database, or through a service that runs. */
+/** An AdminStore is what commands do with tokens and the audit log: in a database, or through a service that runs. */
 export interface AdminStore {
   createToken(options: NewTokenOptions): Promise<ShownToken & { readonly token: string }>
   listTokens(): Promise<readonly ShownToken[]>
@@ -92,17 +95,19 @@ function anchorConfigOf(from: SettingSources, env: NodeJS.ProcessEnv): AnchorCon
 
 const BY: Actor = { id: 'cli', name: 'sluice', address: undefined, reason: undefined }
 
+const shown = (token: AdminToken): ShownToken => table.toJson(token) as ShownToken
+
 function directStore(quotas: Quotas): AdminStore {
   const { tokens, audit } = quotas
   return {
     async createToken(options) {
       const { token, kept } = newToken(options, Date.now())
-      return { ...tokenJson(await tokens.create(kept, BY)), token }
+      return { ...shown(await tokens.create(kept, BY)), token }
     },
-    listTokens: async () => (await tokens.list()).map(tokenJson),
+    listTokens: async () => (await tokens.list()).map(shown),
     async revokeToken(id) {
       const revoked = await tokens.revoke(id, BY)
-      return revoked && tokenJson(revoked)
+      return revoked && shown(revoked)
     },
     async audit(query) {
       const { items, next } = await audit.list(query)

@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { Role } from '../../quotas/tables/admin-token.ts'
+import type { Role } from '../../admin/tokens/table.ts'
 import type { Given } from './setting-values.ts'
 
 // The characters of a Bearer token (RFC 6750, 2.1). A short one can be guessed.

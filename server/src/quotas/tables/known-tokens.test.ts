@@ -1,6 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import { describe, expect, it } from 'vitest'
-import type { AdminToken } from './admin-token.ts'
+import type { AdminToken } from '../../admin/tokens/table.ts'
 import { KnownTokens } from './known-tokens.ts'
 
 const MINUTE_MS = 60_000

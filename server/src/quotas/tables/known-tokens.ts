@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { AdminToken } from './admin-token.ts'
+import type { AdminToken } from '../../admin/tokens/table.ts'
 
 /** How long a token is good while nobody can be asked whether it was revoked. */
 const GOOD_FOR_MS = 600_000

@@ -1,26 +1,13 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import { type AdminToken, ROLES, tokens } from '../../admin/tokens/table.ts'
+import type { Row } from '../../records/record-table.ts'
 import type { Actor } from '../audit/actor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import type { Database, Sql } from '../database/database.ts'
-import type { AdminToken, Role } from './admin-token.ts'
+import { selectList } from '../records/record-sql.ts'
 import { KnownTokens } from './known-tokens.ts'
 
-const ROLES: readonly Role[] = ['viewer', 'operator', 'admin']
-
-interface TokenRow {
-  readonly id: string
-  readonly name: string
-  readonly hash: string
-  readonly prefix: string
-  readonly role: Role
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly last_used_at: number | null
-  readonly revoked_at: number | null
-}
-
-const MS = (column: string): string => `(extract(epoch FROM ${column}) * 1000)::int8 AS ${column}`
-const COLUMNS = `id, name, hash, prefix, role, ${['created_at', 'expires_at', 'last_used_at', 'revoked_at'].map(MS).join(', ')}`
+const COLUMNS = selectList(tokens)
 /** A token that is good, at the time $1 in milliseconds. */
 const IS_GOOD = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > to_timestamp($1::float8 / 1000))'
 
@@ -63,8 +50,8 @@ export class TokenStore {
   /** list returns all, the newest first, revoked ones too. */
   async list(): Promise<readonly AdminToken[]> {
     await this.flush()
-    const rows = await this.#db.query<TokenRow>(`SELECT ${COLUMNS} FROM sluice.tokens ORDER BY created_at DESC, id`)
-    return rows.map(tokenOf)
+    const rows = await this.#db.query<Row>(`SELECT ${COLUMNS} FROM sluice.tokens ORDER BY created_at DESC, id`)
+    return rows.map(tokens.toRecord)
   }
 
   get(id: string): Promise<AdminToken | undefined> {
@@ -76,19 +63,19 @@ export class TokenStore {
   }
 
   async #read(column: 'id' | 'hash', value: string): Promise<AdminToken | undefined> {
-    const [row] = await this.#db.query<TokenRow>(`SELECT ${COLUMNS} FROM sluice.tokens WHERE ${column} = $1`, [value])
-    return row && tokenOf(row)
+    const [row] = await this.#db.query<Row>(`SELECT ${COLUMNS} FROM sluice.tokens WHERE ${column} = $1`, [value])
+    return row && tokens.toRecord(row)
   }
 
   async revoke(id: string, by: Actor): Promise<AdminToken | undefined> {
     await this.#audit.record(by, async (tx) => {
-      const [row] = await tx.query<TokenRow>(
+      const [row] = await tx.query<Row>(
         `UPDATE sluice.tokens SET revoked_at = to_timestamp($2::float8 / 1000)
          WHERE id = $1 AND revoked_at IS NULL RETURNING ${COLUMNS}`,
         [id, this.#now()],
       )
       if (row === undefined) return { result: undefined, entries: [] }
-      const after = tokenOf(row)
+      const after = tokens.toRecord(row)
       return { result: undefined, entries: [entryOf('revoke', { ...after, revokedAtMs: undefined }, after)] }
     })
     this.#known.clear()
@@ -136,25 +123,10 @@ async function insert(tx: Sql, token: AdminToken): Promise<void> {
   )
 }
 
-const tokenOf = (row: TokenRow): AdminToken => ({
-  id: row.id,
-  name: row.name,
-  role: row.role,
-  hash: row.hash,
-  prefix: row.prefix,
-  createdAtMs: row.created_at,
-  expiresAtMs: row.expires_at ?? undefined,
-  revokedAtMs: row.revoked_at ?? undefined,
-  lastUsedAtMs: row.last_used_at ?? undefined,
-})
-
-/** What is kept of a token has no place in a log that is sent elsewhere. */
-const told = ({ hash: _, ...rest }: AdminToken): string => JSON.stringify(rest)
-
 const entryOf = (what: 'create' | 'revoke', before: AdminToken | undefined, after: AdminToken) => ({
   action: `tokens.${what}`,
   target: `tokens/${after.id}`,
   customerId: undefined,
-  before: before && told(before),
-  after: told(after),
+  before: before && tokens.toAudit(before),
+  after: tokens.toAudit(after),
 })

@@ -1,5 +1,4 @@
-/** The shares of a calendar quota that are told of, in percent. */
-export const THRESHOLDS: readonly number[] = [50, 80, 100]
+import { THRESHOLDS } from '../../admin/webhooks/table.ts'
 
 /** A QuotaUse is how much of a calendar quota is used in one period. */
 export interface QuotaUse {

@@ -5,8 +5,9 @@ import type { Account, AccountLookup } from 'sluice/internal/core/rules/match'
 import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { Quotas } from 'sluice/internal/engine/quotas'
+import { THRESHOLDS } from '../../admin/webhooks/table.ts'
 import { CustomerRecord, KeyRecord } from '../book/records.ts'
-import { crossed, THRESHOLDS } from './thresholds.ts'
+import { crossed } from './thresholds.ts'
 import type { Crossing, UsageDelta, UsageNews } from './usage-news.ts'
 
 export interface UsageCounterOptions {

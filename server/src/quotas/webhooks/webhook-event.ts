@@ -1,8 +1,5 @@
 import type { Crossing } from '../usage/usage-news.ts'
 
-/** The events that endpoints may ask for. */
-export const WEBHOOK_EVENTS = ['quota.threshold'] as const
-
 /** A WebhookEvent is what a delivery says. `once` is what it is about: it is told once. */
 export interface WebhookEvent {
   readonly type: string

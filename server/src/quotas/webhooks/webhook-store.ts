@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { got, SluiceError } from 'sluice/internal/core/errors'
+import {
+  endpoints,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+  type WebhookFields,
+} from '../../admin/webhooks/table.ts'
 import type { Actor } from '../audit/actor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { readCursor, writeCursor } from '../audit/cursor.ts'
@@ -8,7 +14,6 @@ import type { SealedSecrets } from './sealed-secrets.ts'
 import { checkWebhookUrl } from './send-webhook.ts'
 import { checkWebhookSecret } from './signature.ts'
 import { testEvent } from './webhook-event.ts'
-import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from './webhook-rows.ts'
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
@@ -163,7 +168,8 @@ export class WebhookStore {
         [id, deliveryId, this.#now()],
       )
       if (row === undefined) return { result: undefined, entries: [] }
-      return { result: deliveryOf(row), entries: [deliveryEntry('redeliver', row)] }
+      const delivery = deliveryOf(row)
+      return { result: delivery, entries: [deliveryEntry('redeliver', delivery)] }
     })
   }
 
@@ -176,7 +182,8 @@ export class WebhookStore {
          VALUES ($1, $2, $3, $4, $5, to_timestamp($6::float8 / 1000), to_timestamp($6::float8 / 1000)) RETURNING ${DELIVERY_COLUMNS}`,
         [`msg_${randomUUID().replaceAll('-', '')}`, id, once, type, body, this.#now()],
       )
-      return { result: deliveryOf(row), entries: [deliveryEntry('test', row)] }
+      const delivery = deliveryOf(row)
+      return { result: delivery, entries: [deliveryEntry('test', delivery)] }
     })
   }
 }
@@ -213,16 +220,16 @@ function entryOf(what: string, before: WebhookEndpoint | undefined, after: Webho
     action: `webhooks.${what}`,
     target: `webhooks/${either?.id}`,
     customerId: either?.customerId,
-    before: before && JSON.stringify(before),
-    after: after && JSON.stringify(after),
+    before: before && endpoints.toAudit(before),
+    after: after && endpoints.toAudit(after),
   }
 }
 
-function deliveryEntry(what: string, { id, endpoint_id, event }: DeliveryRow) {
+function deliveryEntry(what: string, { id, endpointId, event }: WebhookDelivery) {
   const after = JSON.stringify({ delivery: id, event })
   return {
     action: `webhooks.${what}`,
-    target: `webhooks/${endpoint_id}`,
+    target: `webhooks/${endpointId}`,
     customerId: undefined,
     before: undefined,
     after,

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
+import type { WebhookFields } from '../../admin/webhooks/table.ts'
 import { SLOW_MS, testDatabases } from '../database/databases.suite.ts'
 import { quotasOn } from '../open/open-quotas.ts'
 import { SUPPORT } from '../records/record-store.suite.ts'
@@ -10,7 +11,6 @@ import { startReceiver } from './receiver.suite.ts'
 import { SealedSecrets } from './sealed-secrets.ts'
 import { newWebhookSecret } from './signature.ts'
 import { type DeliveryOutcome, WebhookCourier } from './webhook-courier.ts'
-import type { WebhookFields } from './webhook-rows.ts'
 import { MAX_ENDPOINTS, WebhookStore } from './webhook-store.ts'
 
 const START = Date.parse('2026-03-10T12:00:00Z')
