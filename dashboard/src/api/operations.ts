@@ -496,10 +496,11 @@ export type MadeWebhook = {
   readonly id: string
   readonly url: string
   readonly description: string
-  /** null: it hears of every customer */
+  /** only events of this customer; null: of every customer */
   readonly customer_id: string | null
+  /** all by default */
   readonly events: readonly 'quota.threshold'[]
-  /** in percent */
+  /** in percent; 50, 80 and 100 by default */
   readonly thresholds: readonly number[]
   readonly enabled: boolean
   /** why the service switched it off */
@@ -636,7 +637,7 @@ export type NewRules = {
 }
 
 export type NewSecret = {
-  /** one is made, unless it is given */
+  /** made here by default */
   readonly secret?: string | null | undefined
   readonly reason?: string | null | undefined
 }
@@ -660,16 +661,16 @@ export type NewToken = {
 
 export type NewWebhook = {
   readonly url: string
-  /** one is made, unless it is given */
-  readonly secret?: string | null | undefined
   readonly description?: string | null | undefined
-  /** only what is about this customer */
+  /** only events of this customer; null: of every customer */
   readonly customer_id?: string | null | undefined
-  /** all, unless told otherwise */
+  /** all by default */
   readonly events?: readonly 'quota.threshold'[] | null | undefined
-  /** 50, 80 and 100, unless told otherwise */
+  /** in percent; 50, 80 and 100 by default */
   readonly thresholds?: readonly number[] | null | undefined
   readonly enabled?: boolean | null | undefined
+  /** made here by default */
+  readonly secret?: string | null | undefined
   readonly reason?: string | null | undefined
 }
 
@@ -1206,10 +1207,11 @@ export type Webhook = {
   readonly id: string
   readonly url: string
   readonly description: string
-  /** null: it hears of every customer */
+  /** only events of this customer; null: of every customer */
   readonly customer_id: string | null
+  /** all by default */
   readonly events: readonly 'quota.threshold'[]
-  /** in percent */
+  /** in percent; 50, 80 and 100 by default */
   readonly thresholds: readonly number[]
   readonly enabled: boolean
   /** why the service switched it off */
@@ -1223,11 +1225,11 @@ export type Webhook = {
 export type WebhookChange = {
   readonly url?: string | null | undefined
   readonly description?: string | null | undefined
-  /** only what is about this customer */
+  /** only events of this customer; null: of every customer */
   readonly customer_id?: string | null | undefined
-  /** all, unless told otherwise */
+  /** all by default */
   readonly events?: readonly 'quota.threshold'[] | null | undefined
-  /** 50, 80 and 100, unless told otherwise */
+  /** in percent; 50, 80 and 100 by default */
   readonly thresholds?: readonly number[] | null | undefined
   readonly enabled?: boolean | null | undefined
   readonly reason?: string | null | undefined
