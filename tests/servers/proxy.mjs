@@ -188,7 +188,8 @@ class Link {
   }
 
   async cut() {
-    const closed = this.#client.closed ? undefined : once(this.#client, 'close')
+    // A side that was reset by its other end cannot be reset again: the error of that, which once() would throw, means that it is closed.
+    const closed = this.#client.closed || new Promise((resolve) => this.#client.once('close', resolve))
     this.#client.resetAndDestroy()
     this.#target.resetAndDestroy()
     await closed
