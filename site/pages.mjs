@@ -2,7 +2,13 @@
 export const MENU = [
   {
     text: 'Start',
-    pages: ['tutorial', 'comparison', 'migrate-from-envoy-ratelimit', 'migrate-from-rate-limiter-flexible'],
+    pages: [
+      'tutorial',
+      'comparison',
+      'migrate-from-envoy-ratelimit',
+      'migrate-from-rate-limiter-flexible',
+      'migrate-from-upstash-ratelimit',
+    ],
   },
   {
     text: 'Limit',
@@ -47,6 +53,7 @@ export const MODULES = new Map([
   ['sluice/compat/hono-rate-limiter', 'src/compat/hono-rate-limiter/index.ts'],
   ['sluice/compat/koa-ratelimit', 'src/compat/koa-ratelimit/index.ts'],
   ['sluice/compat/nestjs-throttler', 'src/compat/nestjs-throttler/index.ts'],
+  ['sluice/compat/upstash-ratelimit', 'src/compat/upstash-ratelimit/index.ts'],
   ['sluice/express', 'src/middleware/express/index.ts'],
   ['sluice/fastify', 'src/middleware/fastify/index.ts'],
   ['sluice/fetch', 'src/middleware/fetch/index.ts'],

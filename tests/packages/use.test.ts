@@ -29,6 +29,7 @@ const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonl
     ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
     ['SluiceStorage', 'SluiceThrottlerGuard', 'SluiceError'],
   ],
+  ['sluice/compat/upstash-ratelimit', [], ['Ratelimit', 'SluiceError']],
   ['sluice/express', [], ['rateLimit', 'SluiceError']],
   ['sluice/fastify', [], ['fastifyRateLimit', 'rateLimit', 'SluiceError']],
   ['sluice/fetch', [], ['rateLimit', 'protect', 'SluiceError']],
