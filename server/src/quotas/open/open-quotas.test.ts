@@ -19,6 +19,20 @@ describe('quotas', () => {
     expect(faults.join()).not.toContain('s3cret')
   })
 
+  it('that must be there are not created by those who look at them', async () => {
+    const server = await sharedPostgres()
+    const name = await server.createDatabase()
+    const place = { url: server.url(name) }
+    const schemas = "SELECT FROM pg_namespace WHERE nspname = 'sluice'"
+    const looked = openQuotas(place, { secret: 'that of the command line', isThere: true })
+    await expect(looked).rejects.toMatchObject({ code: 'DATABASE_EMPTY' })
+    expect(await server.run(schemas, { database: name })).toEqual([])
+    await (await openQuotas(place, { secret: 'that of the nodes' })).close()
+    const there = await openQuotas(place, { secret: 'that of the nodes', isThere: true })
+    expect(await there.verifyAudit()).toMatchObject({ problems: [] })
+    await there.close()
+  })
+
   it('are not waited for after the end', async () => {
     const end = new AbortController()
     const opening = keepOpening(() => Promise.reject(new Error('away')), {
