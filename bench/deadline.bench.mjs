@@ -4,9 +4,9 @@ import { quantile } from './pace.mjs'
 import { count, header, median, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- deadline [--quick]: what the deadline of a decision costs, in hits above the limit and in time. Two apps ask
-// one limit in Redis at twice its budget, while Redis or the machine is well, busy, slow or silent; with 5 ms, and with the
-// deadline that adapts. A round in which a decision is not accounted for is void.
+// npm run bench -- deadline [--quick]: what the deadline of a decision costs, in hits above the limit and in time. Two
+// apps ask one limit in Redis at twice its budget, while Redis or the machine is well, busy, slow or silent; with 5 ms,
+// and with the deadline that adapts. A round in which a decision is not accounted for is void.
 
 const isQuick = process.argv.includes('--quick')
 const APPS = 2

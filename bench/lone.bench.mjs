@@ -5,8 +5,8 @@ import { startRedis } from '../tests/servers/redis.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- lone [--quick]: what a lone decision through Redis costs: one after the other, so that none shares a call
-// with another. Garbage, processor time and time of the process that asks, and processor time of Redis.
+// npm run bench -- lone [--quick]: what a lone decision through Redis costs: one after the other, so that none shares a
+// call with another. Garbage, processor time and time of the process that asks, and processor time of Redis.
 
 const isQuick = process.argv.includes('--quick')
 const { rounds, decisions, warmUp } = isQuick

@@ -7,8 +7,8 @@ import { Load } from './middleware/load.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- middleware [--quick] [FRAMEWORK …]: an app bare, with the middleware that its users have today, and with
-// ours. A round on Redis in which a request was refused or not counted is void.
+// npm run bench -- middleware [--quick] [FRAMEWORK …]: an app bare, with the middleware that its users have today, and
+// with ours. A round on Redis in which a request was refused or not counted is void.
 
 const isQuick = process.argv.includes('--quick')
 const ROUNDS = Number(process.env.ROUNDS ?? (isQuick ? 1 : 5))

@@ -9,9 +9,9 @@ import { drawn } from './overload/drawn.mjs'
 import { claimsOf, judge } from './overload/judge.mjs'
 import { count, header, table } from './report.mjs'
 
-// npm run bench -- overload [--quick] [--draw]: `sluice gateway` before an upstream that is offered half of its capacity, then four times
-// as much as it can serve, then half again; with adaptive concurrency, and without. It fails where a promise of the first
-// run is broken. --draw writes docs/images/overload.svg.
+// npm run bench -- overload [--quick] [--draw]: `sluice gateway` before an upstream that is offered half of its
+// capacity, then four times as much as it can serve, then half again; with adaptive concurrency, and without. It fails
+// where a promise of the first run is broken. --draw writes docs/images/overload.svg.
 
 const isQuick = process.argv.includes('--quick')
 const WORKERS = 20

@@ -8,7 +8,8 @@ import { rolldown } from 'rolldown'
 import { packAll } from '../scripts/pack.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 
-// npm run bench -- package [--rounds N]: what an app pays for having the library: time to import, installed and bundled size.
+// npm run bench -- package [--rounds N]: what an app pays for having the library: time to import, installed and bundled
+// size.
 
 const { rounds } = parseArgs({ options: { rounds: { type: 'string', default: '31' } } }).values
 const PEER = 'express-rate-limit'

@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { measureFleet } from './quotas/fleet.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 
-// npm run bench -- quotas: what 100,000 customers with a key and an override each cost: to start, to hold, to decide by, to
-// change, to send to a worker, and on two nodes with PostgreSQL and Redis.
+// npm run bench -- quotas: what 100,000 customers with a key and an override each cost: to start, to hold, to decide
+// by, to change, to send to a worker, and on two nodes with PostgreSQL and Redis.
 
 const CUSTOMERS = 100_000
 const MAX_START_MS = 2_000

@@ -7,8 +7,8 @@ import { WINDOW_MS } from './redis/callers.mjs'
 import { count, header, median, ratioLine, spread, table } from './report.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- redis [--quick] [--bytes]: decisions through Redis, against one script call for each decision and a peer. A round in
-// which a decision failed, was refused or was not counted is void.
+// npm run bench -- redis [--quick] [--bytes]: decisions through Redis, against one script call for each decision and a
+// peer. A round in which a decision failed, was refused or was not counted is void.
 
 const OURS = 'sluice'
 const PLAIN = 'one EVALSHA each'

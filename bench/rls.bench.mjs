@@ -10,9 +10,9 @@ import { count, header, median, ratioLine, spread, table } from './report.mjs'
 import { CALLERS, rulesOf } from './rls/traffic.mjs'
 import { measureRounds } from './rounds.mjs'
 
-// npm run bench -- rls [--quick]: whole decisions over gRPC by `sluice serve`, against a bare grpc-js server that decides
-// nothing and answers every call with the same two bytes. A round in which a decision was made without Redis, or was not
-// counted there, is void.
+// npm run bench -- rls [--quick]: whole decisions over gRPC by `sluice serve`, against a bare grpc-js server that
+// decides nothing and answers every call with the same two bytes. A round in which a decision was made without Redis,
+// or was not counted there, is void.
 
 const BARE = 'grpc-js, no decision'
 const IN_FLIGHT = 256

@@ -4,7 +4,8 @@ import { promisify } from 'node:util'
 import { count, header, median, spread, table } from './report.mjs'
 import { cases } from './rules/cases.mjs'
 
-// npm run bench -- rules: what 100,000 rules cost against 10, for each kind of pattern, and how long rules take to load.
+// npm run bench -- rules: what 100,000 rules cost against 10, for each kind of pattern, and how long rules take to
+// load.
 
 const FEW = 10
 const MANY = 100_000

@@ -8,8 +8,8 @@ import { BUSY, reportRates, reportTimes } from './scale/one-node.mjs'
 import { inLastWindow } from './scale/over.mjs'
 import { admittedPlot, ratesPlot, slicesPlot } from './scale/plots.mjs'
 
-// npm run bench -- scale [--quick]: exact, leased and eventual counting side by side, on one Redis. It fails when more was
-// admitted than promised, and when what was admitted was not counted in any round. Without --quick it also draws
+// npm run bench -- scale [--quick]: exact, leased and eventual counting side by side, on one Redis. It fails when more
+// was admitted than promised, and when what was admitted was not counted in any round. Without --quick it also draws
 // docs/consistency/*.svg.
 
 const SLICES = { perSecond: 20_000, limit: 40_000 }

@@ -47,8 +47,8 @@ export const serverLayers = {
   cli: ['app', ...library('core', 'engine', 'sources')],
 }
 
-// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package. One that does
-// not depend on the library may still build parts of it in: the layers of `builtIn`.
+// The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package. One that
+// does not depend on the library may still build parts of it in: the layers of `builtIn`.
 const packages = [
   { dir: '', layers: libraryLayers, pureLayers: ['core'] },
   { dir: 'server', layers: serverLayers, pureLayers: [] },
@@ -109,8 +109,8 @@ function importsOf({ src }, file) {
 }
 
 const isTestCode = (file) => /\.(test|suite)\.tsx?$/.test(file)
-// The table of a kind of record is in the folder of its operations, and belongs to the layer of tables: everything that keeps or decides
-// by records imports it.
+// The table of a kind of record is in the folder of its operations, and belongs to the layer of tables: everything that
+// keeps or decides by records imports it.
 const isRecordTable = (file) => /^admin\/[^/]+\/table\.ts$/.test(file)
 const layerOf = (file) => (isRecordTable(file) ? 'records' : file.split('/')[0])
 const isMisplaced = ({ layers }, file) => layers && !isTestCode(file) && !Object.hasOwn(layers, layerOf(file))

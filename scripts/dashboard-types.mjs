@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { root, runMain, say } from './setup.mjs'
 
-// Writes dashboard/src/api/operations.ts, the types of the admin API, and record-fields.ts, the fields of the forms, from the table
-// that checks its requests. A test fails when the files are not what this writes.
+// Writes dashboard/src/api/operations.ts, the types of the admin API, and record-fields.ts, the fields of the forms,
+// from the table that checks its requests. A test fails when the files are not what this writes.
 
 export const typesFile = join(root, 'dashboard', 'src', 'api', 'operations.ts')
 export const fieldsFile = join(root, 'dashboard', 'src', 'api', 'record-fields.ts')
@@ -44,7 +44,9 @@ function operationOf(path, method, { operationId: id, parameters, requestBody, r
   return { id, method, path, type }
 }
 
-/** A change answers with a Preview in place of its answer when it is only tried; the client knows which it asked for. */
+/**
+ * A change answers with a Preview in place of its answer when it is only tried; the client knows which it asked for.
+ */
 function answerOf(schema) {
   const forms = (schema.oneOf ?? [schema]).filter(({ $ref }) => $ref !== '#/components/schemas/Preview')
   return forms.length === 0 ? 'undefined' : forms.map(typeOf).join(' | ')
@@ -87,7 +89,10 @@ const FORMS = [
   ...['createWebhook', 'changeWebhook'],
 ]
 
-/** dashboardFields writes the fields of the forms as TypeScript: the kind of each, its bounds, and its sentence of the API. */
+/**
+ * dashboardFields writes the fields of the forms as TypeScript: the kind of each, its bounds, and its sentence of the
+ * API.
+ */
 export function dashboardFields({ components, paths }) {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const forms = FORMS.map((id) => {

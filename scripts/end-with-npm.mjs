@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-// npm runs a script through a shell: npm, `sh -c "node scripts/start.mjs"`, node. npm forwards SIGTERM to the shell alone, and
-// dash ends without passing it on. A SIGKILL of npm, and a terminal that closes, do not end the service below either.
+// npm runs a script through a shell: npm, `sh -c "node scripts/start.mjs"`, node. npm forwards SIGTERM to the shell
+// alone, and dash ends without passing it on. A SIGKILL of npm, and a terminal that closes, do not end the service
+// below either.
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM']
 const lookEveryMs = 300
 
@@ -45,8 +46,8 @@ function endWith(watched) {
     if (signals.count > 0) return clearInterval(timer)
     if (await areStillThere(watched)) return
     clearInterval(timer)
-    // What ended the parent may have sent a signal to this process, too, which is read after timers. A second one would end it
-    // before it has drained.
+    // What ended the parent may have sent a signal to this process, too, which is read after timers. A second one would
+    // end it before it has drained.
     await pause(lookEveryMs, undefined, { ref: false })
     await turn()
     if (signals.count === 0) process.kill(process.pid, 'SIGTERM')

@@ -3,9 +3,10 @@ import { dirname, join } from 'node:path'
 import { writeDeclarations } from './declarations.mjs'
 
 /**
- * What is published: for each entry of a package, an ES module for bundlers, a CommonJS module, and a few lines by which
- * Node.js imports the latter, so that `import` and `require` in one process share counters, connections and classes.
- * Entries share chunks. They are made of the compiled modules in dist; names and lines stay readable, for stacks.
+ * What is published: for each entry of a package, an ES module for bundlers, a CommonJS module, and a few lines by
+ * which Node.js imports the latter, so that `import` and `require` in one process share counters, connections and
+ * classes. Entries share chunks. They are made of the compiled modules in dist; names and lines stay readable, for
+ * stacks.
  */
 const publishedDir = 'lib'
 
@@ -113,7 +114,9 @@ function packed(format) {
 /** Tables whose rows have a line for editors and `--help`, which no app shows. */
 const documented = [join('core', 'limit-options.js'), join('core', 'rules', 'schema.js')]
 
-/** withoutDocs leaves out the property `doc` of rows, where it is a plain text on lines of its own or at the end of one. */
+/**
+ * withoutDocs leaves out the property `doc` of rows, where it is a plain text on lines of its own or at the end of one.
+ */
 function withoutDocs(code) {
   return code.replace(/,?\s+doc: (?:'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")(?=,?\s*\})/g, '')
 }

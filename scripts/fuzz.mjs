@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureInstalled, requireNode, root, runMain, SetupError, say } from './setup.mjs'
 
-// npm run fuzz -- [gateway] [10m]: sends hostile frames to the gRPC server, or hostile HTTP to the gateway, for so long (1m).
-// Seeds that fail are printed and added to a list, which every run of the tests tries first: commit it with the fix.
+// npm run fuzz -- [gateway] [10m]: sends hostile frames to the gRPC server, or hostile HTTP to the gateway, for so long
+// (1m). Seeds that fail are printed and added to a list, which every run of the tests tries first: commit it with the
+// fix.
 
 const TARGETS = {
   grpc: { test: 'tests/grpc/frame-fuzz', list: 'tests/grpc/fuzz-seeds.json' },

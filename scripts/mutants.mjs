@@ -8,14 +8,20 @@ import { tryToEnsureSystemPackages } from './system-packages.mjs'
 // npm run mutants [-- [--list] [part of a file's name or of a reason]]
 // Makes mistakes, one at a time, in a copy of the repository, and looks whether the tests notice.
 const listDir = join('tests', 'mutants')
-/** Tests that wait without success for longer hang. They would give up after three minutes, which a busy machine may take. */
+/**
+ * Tests that wait without success for longer hang. They would give up after three minutes, which a busy machine may
+ * take.
+ */
 const leastPatienceMs = 90_000
 const buildTimeoutMs = 120_000
 const allTestsTimeoutMs = 1_800_000
 
 // --- the lists ---
 
-/** A mutant is a mistake: in `file`, `find` becomes `replace`, and each of `tests` fails. `why` says what a user would see. */
+/**
+ * A mutant is a mistake: in `file`, `find` becomes `replace`, and each of `tests` fails. `why` says what a user would
+ * see.
+ */
 const textFields = ['file', 'find', 'replace', 'why']
 
 /** Returns the mutants of a list, or throws what is wrong with the first that is none. */

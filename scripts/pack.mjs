@@ -6,7 +6,8 @@ import { ensureBuilt } from './build.mjs'
 import { ensureInstalled, npm, requireNode, root, runMain, SetupError, say } from './setup.mjs'
 
 // npm run pack [-- FOLDER]                    into a folder, this one by default
-// npm run pack -- --into APP [NAME …]          into APP/vendor, and installs them there: sluice, unless others are named
+// npm run pack -- --into APP [NAME …]          into APP/vendor, and installs them there: sluice, unless others are
+// named
 // Builds, and packs what is published. `npm pack` alone would not build: .npmrc forbids scripts of packages, ours too.
 const packageDirs = ['', 'server', 'client']
 

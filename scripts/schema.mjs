@@ -1,5 +1,5 @@
-// Writes the files of schema/ from the rule language and the form of routes files. Tests compare them, so that they never
-// drift apart.
+// Writes the files of schema/ from the rule language and the form of routes files. Tests compare them, so that they
+// never drift apart.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { ruleJsonSchema } from '../dist/core/rules/json-schema.js'
 import { routesJsonSchema } from '../server/dist/edge/gateway-rules/file/json-schema.js'

@@ -3,12 +3,13 @@ import timers from 'node:timers'
 import timersPromises from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-// Loaded before everything else (--import) in a round of `npm run flakes` with slow timers, also in the services that tests
-// start: timers are late and the event loop stalls, as on a machine that is busy.
+// Loaded before everything else (--import) in a round of `npm run flakes` with slow timers, also in the services that
+// tests start: timers are late and the event loop stalls, as on a machine that is busy.
 //
-// Only what Node.js does not promise changes. A timer never comes early, and all timers of a process are late by the same amount, so
-// that they come in the order in which they would: others are late by another amount, and input and output are in time. A stall
-// stops the process without using its core, as a scheduler does; what has arrived meanwhile is read after it, and after the timers.
+// Only what Node.js does not promise changes. A timer never comes early, and all timers of a process are late by the
+// same amount, so that they come in the order in which they would: others are late by another amount, and input and
+// output are in time. A stall stops the process without using its core, as a scheduler does; what has arrived meanwhile
+// is read after it, and after the timers.
 const LATE_MS = { least: 5, most: 50 }
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
 const STALL_MS = { least: 100, most: 300 }

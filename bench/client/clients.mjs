@@ -13,7 +13,10 @@ async function answered(url) {
   if (!response.ok) throw new Error(`${response.status}`)
 }
 
-/** The clients: each makes a function that gets a URL, however often it has to ask. Retries are as many as they need; all else is their default. */
+/**
+ * The clients: each makes a function that gets a URL, however often it has to ask. Retries are as many as they need;
+ * all else is their default.
+ */
 export const CLIENTS = {
   'sluice-client': () => {
     const paced = createFetch()

@@ -1,7 +1,8 @@
 import { rateLimit } from 'sluice'
 import { paced } from '../pace.mjs'
 
-// An app that asks one limit in Redis on a fixed schedule. Its task is its argument; what each decision became is its answer.
+// An app that asks one limit in Redis on a fixed schedule. Its task is its argument; what each decision became is its
+// answer.
 
 const { url, name, limit, timeoutMs, perSecond, total } = JSON.parse(process.argv[2])
 /** Above this many in flight arrivals wait, and that counts. */

@@ -59,8 +59,8 @@ export class Connection {
   #dataBytes = 0
 
   /**
-   * A connection asks the same each time, unless `vary(bytes, at, call)` changes the message that begins there. Answers are
-   * as long as ANSWER, unless `isRight(bytes, at)` looks at each.
+   * A connection asks the same each time, unless `vary(bytes, at, call)` changes the message that begins there. Answers
+   * are as long as ANSWER, unless `isRight(bytes, at)` looks at each.
    */
   constructor(socket, { path = METHOD, request = REQUEST, vary, isRight } = {}) {
     this.#socket = socket

@@ -4,8 +4,8 @@ import { GrpcServer } from '../../server/dist/grpc/index.js'
 import { ANSWER, METHOD } from '../grpc/wire.mjs'
 import { WINDOW_MS } from './callers.mjs'
 
-// A service that decides nothing: for each call over gRPC a bare EVALSHA, and an answer that is always the same. It reads no
-// rules and no descriptors; the message itself is the counter's key. It prints its port.
+// A service that decides nothing: for each call over gRPC a bare EVALSHA, and an answer that is always the same. It
+// reads no rules and no descriptors; the message itself is the counter's key. It prints its port.
 
 const UNAVAILABLE = 14
 const [host, port] = process.argv.slice(2)

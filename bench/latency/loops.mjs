@@ -13,9 +13,9 @@ const SCRIPT = readFileSync(new URL('../count.lua', import.meta.url), 'utf8')
 const MOST_IN_FLIGHT = 4_096
 
 /**
- * Loops are one process that asks Redis for each call that is due. The plain ones send a script of two commands: there is no
- * server between, no rule and no deadline, the least that a decision through Redis can take here. The library's makes a whole
- * decision in the same place.
+ * Loops are one process that asks Redis for each call that is due. The plain ones send a script of two commands: there
+ * is no server between, no rule and no deadline, the least that a decision through Redis can take here. The library's
+ * makes a whole decision in the same place.
  */
 export const loops = { client: clientLoop, own: ownLoop, library: libraryLoop }
 

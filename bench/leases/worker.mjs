@@ -6,8 +6,8 @@ import { openNode } from '../scale/nodes.mjs'
 import { draw } from './callers.mjs'
 import { paced } from './paced.mjs'
 
-// node worker.mjs '{"url": …, "consistency": …, …}' prints one JSON object: what the decisions of one process cost, and whether
-// Redis has counted each of them.
+// node worker.mjs '{"url": …, "consistency": …, …}' prints one JSON object: what the decisions of one process cost, and
+// whether Redis has counted each of them.
 
 const PARTITIONS = 32
 const LIMITS = [

@@ -5,7 +5,10 @@ import { BIN_MS } from './judge.mjs'
 const INKS = ['few', 'some', 'many', 'eventual']
 const [LEFT, RIGHT, WIDTH] = [64, 640, 760]
 
-/** drawn shows, over time, the share of each class that was served, and how long critical requests took with and without. */
+/**
+ * drawn shows, over time, the share of each class that was served, and how long critical requests took with and
+ * without.
+ */
 export function drawn(shed, bare, { totalMs, overload, capacity }) {
   const x = scale([0, totalMs], [LEFT, RIGHT])
   const at = ({ fromMs }) => x(fromMs + BIN_MS / 2)

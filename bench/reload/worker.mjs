@@ -7,8 +7,8 @@ import { MemoryStore } from '../../dist/stores/memory/memory-store.js'
 import { cases } from '../rules/cases.mjs'
 import { ruleText } from '../rules/text.mjs'
 
-// node --expose-gc worker.mjs '{"name", "count", "reloads", "isAway"}' prints one JSON object: how long decisions had to
-// wait while rules were reloaded, and while they were not.
+// node --expose-gc worker.mjs '{"name", "count", "reloads", "isAway"}' prints one JSON object: how long decisions had
+// to wait while rules were reloaded, and while they were not.
 
 const PER_TURN = 20
 const { name, count, reloads, isAway } = JSON.parse(process.argv[2])

@@ -52,7 +52,9 @@ export function trafficOf(descriptors, { callers = CALLERS, isChecked = true, du
   return { codes, traffic: { request, vary, isRight: isChecked ? isRight : undefined } }
 }
 
-/** What Redis did not decide is refused: an answer of the failure policy shows. Overload is to show as a longer wait. */
+/**
+ * What Redis did not decide is refused: an answer of the failure policy shows. Overload is to show as a longer wait.
+ */
 const POLICY = { on_store_failure: 'closed', timeout_ms: 10_000 }
 
 /** A limit that is never reached, and that refills nothing while a benchmark runs. */

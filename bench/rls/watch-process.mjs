@@ -1,8 +1,8 @@
 import { writeSync } from 'node:fs'
 import { ProcessWatch } from '../process-watch.mjs'
 
-// Loaded before a server, with --import: on SIGUSR2 it writes what its process did since the last time, as a line of JSON, to
-// file descriptor 3.
+// Loaded before a server, with --import: on SIGUSR2 it writes what its process did since the last time, as a line of
+// JSON, to file descriptor 3.
 
 const WATCH_FD = 3
 

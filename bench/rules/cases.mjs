@@ -1,6 +1,6 @@
 /**
- * Each case is a family of rules that can be as many as one likes: the first ten are the small set, all of them the large
- * one. Both end with a rule for any value, so that every descriptor of the case meets a limit in both.
+ * Each case is a family of rules that can be as many as one likes: the first ten are the small set, all of them the
+ * large one. Both end with a rule for any value, so that every descriptor of the case meets a limit in both.
  *
  *   descriptors(count)  the first `count` rules
  *   entries(i, j)       a descriptor that the i-th rule matches, the j-th of its kind

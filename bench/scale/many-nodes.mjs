@@ -12,7 +12,10 @@ export const FLEETS = isQuick ? [4] : [1, 4, 16]
 export const PHASE_MS = isQuick ? 1_000 : 4_000
 const PROCESSES = 4
 const SYNC_MS = 100
-/** The bound of eventual counting is for answers that come within half of an interval. Others fail, and are not admitted. */
+/**
+ * The bound of eventual counting is for answers that come within half of an interval. Others fail, and are not
+ * admitted.
+ */
 const TIMEOUT_MS = SYNC_MS / 2
 const START_MS = 200
 const SPEND_MS = isQuick ? 800 : 1_500
@@ -112,8 +115,8 @@ function resultOf(stream, logs, startAtMs) {
     ...stream,
     admitted: answered,
     total: answered.reduce((total, hits) => total + hits, 0),
-    // What is exact was decided on the server, after it was asked and before it was answered: what may show here is that
-    // time. What is not was decided here, when it was answered.
+    // What is exact was decided on the server, after it was asked and before it was answered: what may show here is
+    // that time. What is not was decided here, when it was answered.
     over: stream.kind === 'exact' ? Math.min(over, mostOver(stream.rule, asked, startAtMs)) : over,
     refused: logs.reduce((total, { refused }) => total + refused.reduce((sum, part) => sum + part), 0),
     refusedBelow: logs.reduce((total, { refused }) => total + refused[BELOW], 0),

@@ -1,6 +1,6 @@
-// Judges what was admitted, without the code that admitted it. Admissions are counts for each millisecond from `originMs`
-// on. The algorithm's own count is fed with what was admitted, at the moment it was, whether it fits or not: the most that
-// it is ever above the limit is what was admitted too much.
+// Judges what was admitted, without the code that admitted it. Admissions are counts for each millisecond from
+// `originMs` on. The algorithm's own count is fed with what was admitted, at the moment it was, whether it fits or not:
+// the most that it is ever above the limit is what was admitted too much.
 
 /** Returns by how much the count of an algorithm was ever above its limit; 0 or less is kept. */
 export function mostOver(rule, admitted, originMs) {

@@ -9,7 +9,10 @@ const WIDTH = 760
 const ROW = 24
 const GROUP = KINDS.length * ROW + 42
 
-/** ratesPlot draws, for each workload, decisions per second on the left and the share that waited for Redis on the right. */
+/**
+ * ratesPlot draws, for each workload, decisions per second on the left and the share that waited for Redis on the
+ * right.
+ */
 export function ratesPlot(rates, inFlight) {
   const workloads = Object.keys(rates)
   const most = Math.max(...workloads.flatMap((workload) => KINDS.map((kind) => rates[workload][kind].perSecond)))

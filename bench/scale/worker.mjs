@@ -2,8 +2,8 @@ import { createClient } from '@redis/client'
 import { rates, times } from './decisions.mjs'
 import { fleet, sizes, victim } from './fleet.mjs'
 
-// node worker.mjs '{"task": …, "url": …}' prints one JSON object. One process measures one way to count, or is a part of a
-// fleet.
+// node worker.mjs '{"task": …, "url": …}' prints one JSON object. One process measures one way to count, or is a part
+// of a fleet.
 
 const tasks = { rates, times, fleet, victim, sizes }
 const { task, ...options } = JSON.parse(process.argv[2])

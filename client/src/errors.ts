@@ -6,12 +6,16 @@ export type GiveUpReason =
   | 'timeout'
   /** Too many wait already. */
   | 'queue_full'
-  /** The server refused, and it is not tried again: too often, more than the share of retries, or it cannot be repeated. */
+  /**
+   * The server refused, and it is not tried again: too often, more than the share of retries, or it cannot be repeated.
+   */
   | 'refused'
   /** The server has refused so much of late that the call was not sent. */
   | 'throttled'
 
-/** Says why a call was given up, and when to retry. It is thrown for a timeout, and for the rest with `throwOnGiveUp`. */
+/**
+ * Says why a call was given up, and when to retry. It is thrown for a timeout, and for the rest with `throwOnGiveUp`.
+ */
 export class RateLimitError extends Error {
   override readonly name = 'RateLimitError'
   declare readonly reason: GiveUpReason

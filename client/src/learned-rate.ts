@@ -16,7 +16,10 @@ const MOST_REMEMBERED = 1_000
 export class LearnedRate {
   /** When calls that were accepted since the last refusal were sent. The oldest come first. */
   #acceptedMs: number[] = []
-  /** When the first and how many of the calls were sent that led to the last refusal. 0: the rate is known, or nothing is. */
+  /**
+   * When the first and how many of the calls were sent that led to the last refusal. 0: the rate is known, or nothing
+   * is.
+   */
   #startMs = 0
   #count = 0
   #refusedMs = -1

@@ -7,7 +7,9 @@ export interface CalendarOptions {
   readonly unit: CalendarUnit
   /** An IANA zone such as `Europe/Berlin`. Default: `UTC`. */
   readonly timeZone?: string
-  /** Callers that are customers' count in the zone of their customer; `timeZone` is that of all others. Default: false. */
+  /**
+   * Callers that are customers' count in the zone of their customer; `timeZone` is that of all others. Default: false.
+   */
   readonly isOfCustomer?: boolean
 }
 

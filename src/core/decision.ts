@@ -7,8 +7,8 @@ export interface VerdictFields {
   /** Whole hits that still fit, after this request's charge. */
   readonly remaining: number
   /**
-   * Until the window ends, the bucket is full, or the last record leaves the log. 0 for an unused counter, unless the cost is
-   * impossible: then until the end of the window that it would be in.
+   * Until the window ends, the bucket is full, or the last record leaves the log. 0 for an unused counter, unless the
+   * cost is impossible: then until the end of the window that it would be in.
    */
   readonly resetAfterMs: number
   /** Set when the shared store did not answer, and the rule's failure policy did. */
@@ -25,7 +25,10 @@ export interface VerdictFields {
   readonly shed?: 'fleet' | 'worker' | 'upstream'
   /** The id of the grant that was charged, because the caller's own limit has nothing left. */
   readonly grant?: string
-  /** True when it is refused only because of what is lent to others: a store's word to the node that asks, who asks the lender. */
+  /**
+   * True when it is refused only because of what is lent to others: a store's word to the node that asks, who asks the
+   * lender.
+   */
   readonly lent?: boolean
 }
 
@@ -51,8 +54,8 @@ export type Verdict =
     })
 
 /**
- * allowedVerdict, refusedVerdict, lentVerdict and impossibleVerdict are the only places that make verdicts, so that all of one kind
- * have one shape.
+ * allowedVerdict, refusedVerdict, lentVerdict and impossibleVerdict are the only places that make verdicts, so that all
+ * of one kind have one shape.
  */
 export function allowedVerdict(limit: number, remaining: number, resetAfterMs: number, delayMs = 0): Verdict {
   return { kind: 'allowed', allowed: true, limit, remaining, resetAfterMs, delayMs }

@@ -13,8 +13,8 @@ const UNITS = [
 ] as const
 
 /**
- * Formats a span of time for people, always in one way: a number, a space and a unit, as in `40 µs`, `1.2 ms`, `317 ms`, `42.3 s`,
- * `12 min`, `3 h`, `2 d`. `formatDuration` is for rule files.
+ * Formats a span of time for people, always in one way: a number, a space and a unit, as in `40 µs`, `1.2 ms`, `317
+ * ms`, `42.3 s`, `12 min`, `3 h`, `2 d`. `formatDuration` is for rule files.
  *
  * `round` is `Math.ceil` for what has to be waited for: a wait that reads shorter than it is ends in another refusal.
  */

@@ -29,8 +29,8 @@ export class SluiceError extends Error {
 const added: Partial<Record<ErrorCode, string>> = {}
 
 /**
- * Brings the sentences of a part of the library along. It is called when the part is used, not when it is loaded, so that
- * bundlers can leave out what an app does not use.
+ * Brings the sentences of a part of the library along. It is called when the part is used, not when it is loaded, so
+ * that bundlers can leave out what an app does not use.
  */
 export function addErrorRules(rules: Partial<Record<ErrorCode, string>>): void {
   Object.assign(added, rules)

@@ -24,8 +24,8 @@ export class KeyedHash {
   }
 
   /**
-   * Makes a hash with a random key, which is drawn when the first text is hashed: apps make limiters while modules load,
-   * where some runtimes (Cloudflare Workers) have no random values.
+   * Makes a hash with a random key, which is drawn when the first text is hashed: apps make limiters while modules
+   * load, where some runtimes (Cloudflare Workers) have no random values.
    */
   static random(): KeyedHash {
     const hash = new KeyedHash(0, 0)

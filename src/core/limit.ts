@@ -57,8 +57,8 @@ const SMALL = 10
 
 /**
  * Returns a limit that an app gives as a number, with what is the default for it: a small one without an algorithm is a
- * `sliding_log`, so that no window has more than it. For limits whose number changes while they count (of rules, tiers and
- * functions), the default is always the same, because counters of another algorithm are other counters.
+ * `sliding_log`, so that no window has more than it. For limits whose number changes while they count (of rules, tiers
+ * and functions), the default is always the same, because counters of another algorithm are other counters.
  */
 export function withDefaultAlgorithm(options: LimitOptions): LimitOptions {
   const { limit, algorithm, calendar, anchor, subWindows, burst } = options

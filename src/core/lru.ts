@@ -7,8 +7,8 @@ export class Lru<K, V> {
   /** In the order in which they were used: the first has waited longest. */
   readonly #values = new Map<K, V>()
   /**
-   * Stands before the first, because what it has passed is gone. A new iterator would have to pass by all that was moved or
-   * deleted since the map last grew: 25 µs at 50,000 values.
+   * Stands before the first, because what it has passed is gone. A new iterator would have to pass by all that was
+   * moved or deleted since the map last grew: 25 µs at 50,000 values.
    */
   readonly #oldest = this.#values.keys()
 

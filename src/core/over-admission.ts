@@ -1,6 +1,8 @@
 import type { Limit } from './limit.ts'
 
-/** For how long an eventual count may be behind: an interval, and half of one or 50 ms for the way, whichever is longer. */
+/**
+ * For how long an eventual count may be behind: an interval, and half of one or 50 ms for the way, whichever is longer.
+ */
 export function eventualLifeMs(syncIntervalMs: number): number {
   return Math.ceil(syncIntervalMs + Math.max(syncIntervalMs / 2, 50))
 }

@@ -25,7 +25,10 @@ export interface PlannedCharge extends Charge {
   readonly grant?: { readonly id: string; readonly refused: Verdict }
   /** True where the request is free by this rule: its budget is reported, and it is never refused. */
   readonly isFree?: boolean
-  /** True for a look (a cost of 0) that refuses requests: one that it refuses is refused by its rule, and judged by no other. */
+  /**
+   * True for a look (a cost of 0) that refuses requests: one that it refuses is refused by its rule, and judged by no
+   * other.
+   */
   readonly isCondition?: boolean
   /** True for counts that are not requests: observers receive them through `aside`. All charges of a call are. */
   readonly isAside?: boolean

@@ -56,7 +56,9 @@ export class CircuitBreaker {
     this.#probing = false
   }
 
-  /** `overMs`: how far the first of the failures in a row must lie back. What stands still for a moment has not failed. */
+  /**
+   * `overMs`: how far the first of the failures in a row must lie back. What stands still for a moment has not failed.
+   */
   failed(nowMs: number, overMs = 0): void {
     this.#probing = false
     if (this.#failures++ === 0) this.#failsSinceMs = nowMs

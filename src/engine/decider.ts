@@ -40,8 +40,8 @@ export interface DeciderParts {
   /** Default: the renewals of the process. */
   readonly renewals?: Renewals | undefined
   /**
-   * Requests wait here for the turns that they are given (leaky_bucket): what a turn has cost is not given back, because the next
-   * request would get the turn of another that still waits. Default: false.
+   * Requests wait here for the turns that they are given (leaky_bucket): what a turn has cost is not given back,
+   * because the next request would get the turn of another that still waits. Default: false.
    */
   readonly keepsTurns?: boolean | undefined
 }
@@ -367,8 +367,8 @@ function isWithoutStore(charges: readonly PlannedCharge[], { verdicts }: Decisio
 }
 
 /**
- * Returns whether the store charged no charge that fits, because another does not. Such a request is refused as a rule; where
- * limits in quota mode bind (Planner), it may be allowed.
+ * Returns whether the store charged no charge that fits, because another does not. Such a request is refused as a rule;
+ * where limits in quota mode bind (Planner), it may be allowed.
  */
 export function isUncharged(charges: readonly PlannedCharge[], { verdicts }: Decision): boolean {
   const counted = countedOf(charges)

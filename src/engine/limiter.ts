@@ -35,9 +35,13 @@ export interface LimiterParts {
    * the answers of the rules. Default: false.
    */
   readonly shadow?: boolean
-  /** Every rule is charged for itself: one that refuses keeps no other from counting. Default: all are charged or none. */
+  /**
+   * Every rule is charged for itself: one that refuses keeps no other from counting. Default: all are charged or none.
+   */
   readonly apart?: boolean
-  /** A limit in quota mode that is exhausted keeps the others of a request from counting, see Planner. Default: false. */
+  /**
+   * A limit in quota mode that is exhausted keeps the others of a request from counting, see Planner. Default: false.
+   */
   readonly quotasBind?: boolean
   /** How limits that requests bring are counted. Default: like a rule with default options, on separate counters. */
   readonly overrides?: OverrideOptions
@@ -160,7 +164,10 @@ export class Limiter<S extends Store> {
     return this.#decider.acquire(charges, context, priority)
   }
 
-  /** Returns the decision of a request about which its caller has found everything by looking: nothing is charged. `verdicts` has one for each charge. */
+  /**
+   * Returns the decision of a request about which its caller has found everything by looking: nothing is charged.
+   * `verdicts` has one for each charge.
+   */
   conclude(charges: readonly PlannedCharge[], verdicts: readonly Verdict[], context?: RequestContext): Decision {
     return this.#decider.conclude(charges, verdicts, context)
   }

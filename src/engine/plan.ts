@@ -46,8 +46,8 @@ export interface PlannerOptions {
   /** Every rule is charged independently. Not together with permits: those are taken only when everything fits. */
   readonly apart?: boolean
   /**
-   * A limit in quota mode that is exhausted keeps the others of the request from counting, as any other limit does. Whether the
-   * request passes, is decided as ever: one limit in quota mode that admits is enough. Default: false.
+   * A limit in quota mode that is exhausted keeps the others of the request from counting, as any other limit does.
+   * Whether the request passes, is decided as ever: one limit in quota mode that admits is enough. Default: false.
    */
   readonly quotasBind?: boolean
   /** Default: like a rule with default options, on separate counters. */

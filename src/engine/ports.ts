@@ -77,7 +77,9 @@ export interface HeldPermits {
   readonly held: readonly HeldPlaces[]
   /** Acquired in this process, while the shared store was unavailable. */
   readonly isLocal?: boolean
-  /** For Renewals alone: where they are in its list. Stores set it to -1, so that it is there without another object. */
+  /**
+   * For Renewals alone: where they are in its list. Stores set it to -1, so that it is there without another object.
+   */
   keptAt?: number
 }
 

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { KeyedHash } from '../core/hash.ts'
 
 /**
- * How many partitions callers are spread over. It is the number of script calls that one turn of the event loop makes at
- * most on a cluster, and the number of nodes that can share the work; it is the same on every node, for ever.
+ * How many partitions callers are spread over. It is the number of script calls that one turn of the event loop makes
+ * at most on a cluster, and the number of nodes that can share the work; it is the same on every node, for ever.
  */
 export const PARTITIONS = 32
 

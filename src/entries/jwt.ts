@@ -5,8 +5,8 @@ export { SluiceError } from '../core/errors.ts'
 export type { Claims, JsonWebKeySet, JwtOptions, TokenVerifier }
 
 /**
- * Makes a verifier of tokens with the code for it, which bundlers follow. Where nothing is bundled, its options alone do
- * the same.
+ * Makes a verifier of tokens with the code for it, which bundlers follow. Where nothing is bundled, its options alone
+ * do the same.
  *
  *   rateLimit({ limit: 100, window: '1m', by: 'user', identity: { jwt: jwt({ secret }) } })
  */

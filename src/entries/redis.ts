@@ -10,8 +10,8 @@ export type { RedisClient, RedisPlace }
 export const code: object = { ...redisCodeOf(undefined), SharedRateLimiter }
 
 /**
- * Names a Redis together with the code for it, which bundlers follow. Where nothing is bundled, the address or the client
- * alone does the same.
+ * Names a Redis together with the code for it, which bundlers follow. Where nothing is bundled, the address or the
+ * client alone does the same.
  *
  *   rateLimit({ limit: 100, window: '1m', redis: redis('redis://localhost') })
  */

@@ -2,7 +2,9 @@ import { type Decision, isTighter } from '../core/combine.ts'
 import type { Verdict } from '../core/decision.ts'
 import type { FieldList } from '../core/http/field-list.ts'
 
-/** What other middlewares have said about the tightest limit of an answer. On the answer, because a WeakMap costs more. */
+/**
+ * What other middlewares have said about the tightest limit of an answer. On the answer, because a WeakMap costs more.
+ */
 export const TIGHTEST = Symbol('sluice.tightest')
 
 interface Limited {

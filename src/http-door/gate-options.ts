@@ -43,13 +43,13 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
    */
   readonly refund?: 'failure' | 'success' | ((status: number | undefined, request: R) => boolean)
   /**
-   * Sheds requests with 503 where not all can be served, test traffic first and critical requests never: true for what this
-   * process can take, or how. Default: nothing is shed.
+   * Sheds requests with 503 where not all can be served, test traffic first and critical requests never: true for what
+   * this process can take, or how. Default: nothing is shed.
    */
   readonly shed?: ShedOptions<R> | boolean
   /**
-   * With `shed`: a field by which trusted callers say how much a request matters (`critical`, `write`, `read`, `test`), before
-   * anything else that says so. Its name, or `name` and `from`, whose word counts. Default: there is none.
+   * With `shed`: a field by which trusted callers say how much a request matters (`critical`, `write`, `read`, `test`),
+   * before anything else that says so. Its name, or `name` and `from`, whose word counts. Default: there is none.
    */
   readonly priorityHeader?: PriorityHeaderOptions | string
   /** Which fields are sent. Default: the current ones, the legacy ones and Retry-After. */

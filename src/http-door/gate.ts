@@ -1,26 +1,28 @@
 /**
- * The base of every middleware. An adapter for a framework is a RequestReader (how to read its requests) and a few lines
- * that carry out what a Gate says; express/gate-limit.ts is one.
+ * The base of every middleware. An adapter for a framework is a RequestReader (how to read its requests) and a few
+ * lines that carry out what a Gate says; express/gate-limit.ts is one.
  *
  *   const gate = new Gate(options, reader)        // options: GateOptions<R>, checked here; throws a SluiceError
  *   const pass = gate.enter(request)              // a Pass, or a promise of one. Never throws, never rejects
- *   const fields = gate.fields(pass)              // names[i], values[i] for i < length, filled again for the next request:
+ *   const fields = gate.fields(pass)              // names[i], values[i] for i < length, filled again for the next
+ *   request:
  *                                                 // write them immediately, and keep fields.retryAfterSeconds
  *   if (!pass.allowed) gate.refusal(pass, request, retryAfterSeconds)
  *                                                 // status, contentType, body, headers: send them, with no-store
  *   else if (pass.delayMs > 0) …                  // leaky_bucket: continue only after this long
  *   if (pass.isOpen) gate.left(pass)              // when the client left before the answer. It may refund
  *   if (pass.isOpen) gate.end(pass, status)       // when the handler has ended: the status of the answer,
- *                                                 // undefined if the client did not get it. The first call counts. It refunds and
+ *                                                 // undefined if the client did not get it. The first call counts. It
+ *                                                 refunds and
  *                                                 // releases
  *   gate.reset({ ip: … }), gate.close()
  *
- * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, AnswerWatch. Requests that are skipped, and those
- * that the limiter could not decide about (see `onError`), get a Pass that is allowed and has no fields.
+ * On Node.js, node-response.ts has the rest: writeFields, sendRefusal, AnswerWatch. Requests that are skipped, and
+ * those that the limiter could not decide about (see `onError`), get a Pass that is allowed and has no fields.
  *
  * Other libraries count differently: hits in a window that begins with the first one, in a store of the user's choice.
- * hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and decisionOf for a
- * FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as everything else.
+ * hits/hit-gate.ts is the base for their options (express/hit-limit.ts is built on it): key, count, and decisionOf for
+ * a FieldRenderer. hits/counter-store.ts and memory-store.ts are such stores, on the same counters as everything else.
  * GATE_FORMS has the form of every option.
  */
 

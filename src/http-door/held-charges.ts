@@ -12,8 +12,8 @@ export type OfLimit = (charge: PlannedCharge) => boolean
 
 /**
  * What one request took, from the decision that admitted it until its end, at every HTTP door: settled to what it has
- * cost, refunded, and its permits released. Each charge is given back at most once, and permits once, no matter what a door
- * calls in which order. Permits are renewed for as long as this object can release them.
+ * cost, refunded, and its permits released. Each charge is given back at most once, and permits once, no matter what a
+ * door calls in which order. Permits are renewed for as long as this object can release them.
  */
 export class HeldCharges {
   readonly settler: Settler

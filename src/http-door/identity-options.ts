@@ -49,8 +49,8 @@ export interface Claimed {
 /** How the caller of a request is found: by address, API key or token. */
 export interface IdentityOptions<R> extends IpKeyOptions, Partial<ProxyTrustOptions> {
   /**
-   * API keys. Default: none. Without `verify`, what a client sends is taken for a key as it is: check it first, or add a
-   * generous limit by IP. A request with several keys is charged to each of them.
+   * API keys. Default: none. Without `verify`, what a client sends is taken for a key as it is: check it first, or add
+   * a generous limit by IP. A request with several keys is charged to each of them.
    */
   readonly apiKey?: CallerKeyOptions<R> | boolean
   /** Tokens. They are verified, always; one that is not good is as if there were none. */

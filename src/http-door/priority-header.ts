@@ -39,8 +39,9 @@ export function readSaidPriority(field: string | undefined): Priority | undefine
 export interface PriorityHeaderOptions {
   readonly name: string
   /**
-   * Addresses and networks of callers that are believed, or `proxies`: what trusted proxies pass on, which then have to remove the
-   * field from what strangers send. Default: the networks of `identity.trustedProxies`, for requests that begin there.
+   * Addresses and networks of callers that are believed, or `proxies`: what trusted proxies pass on, which then have to
+   * remove the field from what strangers send. Default: the networks of `identity.trustedProxies`, for requests that
+   * begin there.
    */
   readonly from?: readonly string[] | 'proxies'
 }

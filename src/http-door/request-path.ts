@@ -131,8 +131,8 @@ export function resolved(path: string): string {
 }
 
 /**
- * What decoded makes of escapes. `wire`: characters where RFC 3986 has them as the same (unreserved ones). `text`: all characters
- * but slashes, %25 and control characters. `slashes`: as text, with slashes, which `\` is then, too.
+ * What decoded makes of escapes. `wire`: characters where RFC 3986 has them as the same (unreserved ones). `text`: all
+ * characters but slashes, %25 and control characters. `slashes`: as text, with slashes, which `\` is then, too.
  */
 export type Decoding = 'wire' | 'text' | 'slashes'
 

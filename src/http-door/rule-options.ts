@@ -18,8 +18,8 @@ export interface RuleOptions<R> {
   /** What a request is about. Default: requestDescriptors. */
   readonly descriptors?: (request: R, caller: Caller) => MaybePromise<readonly Descriptor[]>
   /**
-   * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says; where
-   * none does, neither case nor a slash at the end matters.
+   * What the app's router looks at in a path: rules about paths go by it. Default: as the framework's router says;
+   * where none does, neither case nor a slash at the end matters.
    */
   readonly routing?: Partial<Routing>
   /** Called when watched rules have become invalid; the last good ones stay in force. */

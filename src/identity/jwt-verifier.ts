@@ -19,7 +19,10 @@ export interface JwtOptions {
   readonly jwks?: JsonWebKeySet
   /** Where public keys are fetched from: https, or http on this machine. */
   readonly jwksUrl?: string
-  /** Which algorithms are accepted. Default: all that fit the kind of key; a public key never verifies a shared secret's. */
+  /**
+   * Which algorithms are accepted. Default: all that fit the kind of key; a public key never verifies a shared
+   * secret's.
+   */
   readonly algorithms?: readonly string[]
   readonly issuer?: string | readonly string[]
   readonly audience?: string | readonly string[]

@@ -114,8 +114,9 @@ export class RateLimiter {
   }
 
   /**
-   * Corrects a charge that was an estimate: gives back the excess, or charges the rest, whether it fits or not. Debt is at
-   * most one whole budget: `dropped` of the verdict says what was beyond it. Returns undefined where there is nothing to do: the request was refused, or cost what was charged.
+   * Corrects a charge that was an estimate: gives back the excess, or charges the rest, whether it fits or not. Debt is
+   * at most one whole budget: `dropped` of the verdict says what was beyond it. Returns undefined where there is
+   * nothing to do: the request was refused, or cost what was charged.
    *
    *   const verdict = limiter.check(key, 500)
    *   if (verdict.allowed) limiter.settle(key, verdict, { charged: 500, actual: await work() })

@@ -35,7 +35,8 @@ export interface CheckClient {
   /** Like check, and acquires permits of `concurrency` rules. They are renewed until they are released. */
   acquire(request: CheckRequest): Promise<Permit>
   /**
-   * Acquires permits, works, and releases them. It throws a RateLimitError when it is refused, and what the work throws.
+   * Acquires permits, works, and releases them. It throws a RateLimitError when it is refused, and what the work
+   * throws.
    */
   hold<T>(request: CheckRequest, work: (holder: Holder) => T | Promise<T>): Promise<T>
   /** Like check with an estimate as its cost. */

@@ -49,7 +49,9 @@ export interface Service {
   readonly failed: Promise<never>
 }
 
-/** Starts a service, in this process or in several. A start that waits for its rules rejects when the signal is aborted. */
+/**
+ * Starts a service, in this process or in several. A start that waits for its rules rejects when the signal is aborted.
+ */
 export async function startService(
   config: Config,
   log: Log,

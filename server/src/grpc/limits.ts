@@ -37,8 +37,8 @@ export interface GrpcLimits {
   /** The flow control window of a connection; less than 65,535 counts as that. 1,048,576. */
   readonly connectionWindowBytes: number
   /**
-   * Requests that are not complete or not answered yet, in memory; the call that goes past is answered RESOURCE_EXHAUSTED. 4,194,304, or
-   * three of the largest messages.
+   * Requests that are not complete or not answered yet, in memory; the call that goes past is answered
+   * RESOURCE_EXHAUSTED. 4,194,304, or three of the largest messages.
    */
   readonly maxPendingBytes: number
   /** Answers that wait for the client to open its flow control windows; past it the connection ends. 8,388,608. */

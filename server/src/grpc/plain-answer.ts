@@ -14,7 +14,8 @@ const TEXTS: Readonly<Record<number, string>> = {
 
 const ANSWERS = new Map(Object.entries(TEXTS).map(([status, text]) => [Number(status), answer(Number(status), text)]))
 
-// Most probably a call, whose content-type lies beyond what was read: as headers alone, every gRPC client reads its status.
+// Most probably a call, whose content-type lies beyond what was read: as headers alone, every gRPC client reads its
+// status.
 ANSWERS.set(431, {
   fields: [
     { name: ':status', value: '431' },

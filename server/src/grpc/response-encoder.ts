@@ -12,7 +12,8 @@ const STATUS_OK: HeaderField = { name: 'grpc-status', value: '0' }
 /** Turns a literal without indexing (0000 xxxx) into one that enters the dynamic table (01xx xxxx). */
 function indexed(field: HeaderField): Uint8Array {
   const literal = encodedOnce([field])
-  // The index of the name has four bits here and six there; content-type is 31, which takes two bytes here and one there.
+  // The index of the name has four bits here and six there; content-type is 31, which takes two bytes here and one
+  // there.
   if (literal[0] === 0x0f) return Uint8Array.of(0x40 | (15 + literal[1]), ...literal.subarray(2))
   return Uint8Array.of(0x40 | literal[0], ...literal.subarray(1))
 }

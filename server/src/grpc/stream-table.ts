@@ -18,7 +18,9 @@ const REMEMBERED = 128
 const MIN_SLOTS = 8
 /** Clients choose the ids, so which of them share a slot must be secret. */
 const SEED = Math.floor(Math.random() * 0x1_0000_0000)
-/** 2³² by the golden ratio: it spreads numbers that follow one another (Knuth, The Art of Computer Programming, 6.4). */
+/**
+ * 2³² by the golden ratio: it spreads numbers that follow one another (Knuth, The Art of Computer Programming, 6.4).
+ */
 const SPREAD = 0x9e37_79b1
 
 /**

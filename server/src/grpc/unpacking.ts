@@ -10,7 +10,9 @@ export const ACCEPTED_ENCODINGS = 'identity,gzip'
 
 /** A header of 10 bytes and a trailer of 8 (RFC 1952, 2.3). */
 const LEAST_GZIP_BYTES = 18
-/** What unpacks to this much, or to so many times what was sent, costs no more than other messages, and is not counted. */
+/**
+ * What unpacks to this much, or to so many times what was sent, costs no more than other messages, and is not counted.
+ */
 const FREE_BYTES = 65_536
 const FREE_RATIO = 16
 const BLOCK_BYTES = 65_536
@@ -49,7 +51,10 @@ export class Unpacking {
     return this.#budget(1)
   }
 
-  /** Returns what a message unpacks to, or why it is not unpacked. It is never unpacked to more than it says that it is long. */
+  /**
+   * Returns what a message unpacks to, or why it is not unpacked. It is never unpacked to more than it says that it is
+   * long.
+   */
   unpack(message: Uint8Array, budget: RateBudget, address: string): Uint8Array | MessageRefusal {
     if (message.length < LEAST_GZIP_BYTES) return BAD_GZIP
     const sizeBytes = announcedBytes(message)

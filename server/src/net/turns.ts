@@ -1,4 +1,6 @@
-/** A Task does its work when it is its turn, and returns how many units it was: 0 where there was nothing left to do. */
+/**
+ * A Task does its work when it is its turn, and returns how many units it was: 0 where there was nothing left to do.
+ */
 export type Task = () => number
 
 /** What a task costs that has nothing to do: looking at a great many of them is work too. */

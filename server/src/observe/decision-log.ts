@@ -158,7 +158,10 @@ interface About {
   readonly fallback?: 'open' | 'closed' | 'local' | undefined
 }
 
-/** What JSON leaves as it is, and a terminal or a reader of lines may obey: C1 controls, separators, changes of direction. */
+/**
+ * What JSON leaves as it is, and a terminal or a reader of lines may obey: C1 controls, separators, changes of
+ * direction.
+ */
 const OBEYED = /[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
 
 function lineOf(record: object): string {

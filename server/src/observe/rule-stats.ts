@@ -103,7 +103,9 @@ function count(counts: RuleCounts, { rule, cost }: PlannedCharge, verdict: Verdi
   }
 }
 
-/** From which share of a limit on hits are near it, as a 32-bit number: that is what envoyproxy/ratelimit computes with. */
+/**
+ * From which share of a limit on hits are near it, as a 32-bit number: that is what envoyproxy/ratelimit computes with.
+ */
 const NEAR_LIMIT_RATIO = Math.fround(0.8)
 
 /**

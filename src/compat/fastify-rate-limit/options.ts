@@ -115,7 +115,9 @@ interface AddHeaders extends AddHeadersOnExceeding {
 export interface RateLimitPluginOptions extends RateLimitOptions, Observed {
   /** Whether routes without separate options are limited. Default: true. */
   global?: boolean
-  /** A client of ioredis or redis; or, beyond @fastify/rate-limit, an address as in the plain options. Default: memory. */
+  /**
+   * A client of ioredis or redis; or, beyond @fastify/rate-limit, an address as in the plain options. Default: memory.
+   */
   redis?: RedisClient | string
   /** Keys the hashes of partitions; the same on every node. Default: SLUICE_SECRET of the environment. */
   secret?: string

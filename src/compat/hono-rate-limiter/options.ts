@@ -76,7 +76,9 @@ export interface HonoConfigType<E extends Env = Env, P extends string = string, 
   windowMs: number
   /** How many hits a window has. Default: 5. */
   limit: number | ((c: Context<E, P, I>) => Promisify<number>)
-  /** Send RateLimit and RateLimit-Policy in the form of a draft (`true`: draft-6), or the current one. Default: draft-6. */
+  /**
+   * Send RateLimit and RateLimit-Policy in the form of a draft (`true`: draft-6), or the current one. Default: draft-6.
+   */
   standardHeaders: boolean | 'draft-6' | 'draft-7' | 'draft-8' | 'current'
   /** The variable of the context that shows what remains. Default: `rateLimit`. */
   requestPropertyName: string

@@ -24,15 +24,17 @@ export interface AlgorithmRecord {
   readonly anchoredLetter: string | undefined
   /** The letter of the script that evaluates its log. Undefined where it keeps none. */
   readonly logLetter: string | undefined
-  /** How many numbers the state of a counter is: a time, a time and a number, a time and two counts. 0: always a log. */
+  /**
+   * How many numbers the state of a counter is: a time, a time and a number, a time and two counts. 0: always a log.
+   */
   readonly stateNumbers: 0 | 1 | 2 | 3
   /** Whether its budget can be spent elsewhere: lent in slices, or counted in several places at the same time. */
   readonly isLeasable: boolean
   /** True where it counts permits, which are held and given back, and not hits. */
   readonly holdsPermits: boolean
   /**
-   * True where each hit is given the moment after those before it, and nothing is kept but the last of these moments. What is given
-   * back is taken off the end: the next hit gets the turn of another that may still wait for it.
+   * True where each hit is given the moment after those before it, and nothing is kept but the last of these moments.
+   * What is given back is taken off the end: the next hit gets the turn of another that may still wait for it.
    */
   readonly handsOutTurns: boolean
   /** Buckets: the finest pace at which the arithmetic is exact, for a bucket that takes fillMs to fill. */

@@ -23,7 +23,10 @@ export interface LimitNumbers {
   /** Fixed windows: a caller's window begins with its first hit. */
   readonly isAnchored: boolean
   readonly countDenied: boolean
-  /** How much of a refused cost is charged, where it is: no counter of hits goes beyond this. Buckets go one bucket into debt. */
+  /**
+   * How much of a refused cost is charged, where it is: no counter of hits goes beyond this. Buckets go one bucket into
+   * debt.
+   */
   readonly maxUsed: number
 }
 

@@ -11,8 +11,8 @@ export class Outcome {
   /** Whole hits that still fit after this evaluation (after the charge, when allowed). */
   remaining = 0
   /**
-   * Until the window ends, or the bucket is full, or the last record leaves the log. 0 for an unused counter, unless the cost
-   * is impossible: then as if it were in use.
+   * Until the window ends, or the bucket is full, or the last record leaves the log. 0 for an unused counter, unless
+   * the cost is impossible: then as if it were in use.
    */
   resetAfterMs = 0
   /** When refused: the first moment, if nothing else happens, at which the same cost is admitted. */

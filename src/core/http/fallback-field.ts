@@ -1,6 +1,9 @@
 import type { RuleVerdict } from '../combine.ts'
 
-/** The field of an answer that says that rules decided without the store, and how. It is not there when all asked the store. */
+/**
+ * The field of an answer that says that rules decided without the store, and how. It is not there when all asked the
+ * store.
+ */
 export const FALLBACK_FIELD = 'Sluice-Fallback'
 
 const BITS = { closed: 1, open: 2, local: 4 } as const
@@ -14,8 +17,8 @@ const VALUES = Array.from({ length: 8 }, (_, bits) =>
 )
 
 /**
- * Returns the value of Sluice-Fallback: a List of Tokens (RFC 9651), each of `closed`, `open` and `local` once. Undefined when the
- * store decided everything. Shadow rules do not count: they decide nothing. It allocates nothing.
+ * Returns the value of Sluice-Fallback: a List of Tokens (RFC 9651), each of `closed`, `open` and `local` once.
+ * Undefined when the store decided everything. Shadow rules do not count: they decide nothing. It allocates nothing.
  */
 export function fallbackValue(verdicts: readonly RuleVerdict[]): string | undefined {
   let bits = 0

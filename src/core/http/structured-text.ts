@@ -5,9 +5,9 @@ const MAX_NAME_CHARACTERS = 128
 const CUT_CHARACTERS = 96
 
 /**
- * Encodes a rule's name so that every field can hold it in quotes: printable ASCII as it is, but `"`, `\`, `%` and all else
- * percent-encoded as UTF-8. No two names become the same text, and `decodeURIComponent` returns the name. One of more than 128
- * characters is cut, with a hash of the whole. Fields and bodies name a rule the same way.
+ * Encodes a rule's name so that every field can hold it in quotes: printable ASCII as it is, but `"`, `\`, `%` and all
+ * else percent-encoded as UTF-8. No two names become the same text, and `decodeURIComponent` returns the name. One of
+ * more than 128 characters is cut, with a hash of the whole. Fields and bodies name a rule the same way.
  */
 export function plainName(name: string): string {
   if (name.length > MAX_NAME_CHARACTERS) return cut(name)

@@ -10,8 +10,9 @@ export interface Account {
   /** False: ownLimit finds nothing, whatever it is asked. */
   readonly hasLimits: boolean
   /**
-   * Returns what stands in for `rules[at]`, one of the rules of a level. `path` is what stands below the caller's entry: ''
-   * for the entry itself, `endpoint=POST /orders` for a level below. A level without rules is asked about with none.
+   * Returns what stands in for `rules[at]`, one of the rules of a level. `path` is what stands below the caller's
+   * entry: '' for the entry itself, `endpoint=POST /orders` for a level below. A level without rules is asked about
+   * with none.
    */
   ownLimit(domain: string, path: string, rules: readonly Rule[], at: number): OwnLimit | undefined
   /** Says, for people, where an own limit comes from. */

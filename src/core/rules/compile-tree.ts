@@ -20,7 +20,9 @@ export interface Level {
   readonly descriptors: readonly DescriptorRule[]
 }
 
-/** Where a level stands: below a tiered descriptor, below one that says that it is not, in a tier, or in none of these. */
+/**
+ * Where a level stands: below a tiered descriptor, below one that says that it is not, in a tier, or in none of these.
+ */
 type Within = 'tiered' | 'fixed' | 'tier' | undefined
 
 interface MutableBranch {

@@ -41,7 +41,9 @@ interface Known {
 /** How many callers at least have their rules kept for a node. A rule weighs about half a kilobyte. */
 const CALLERS = 16_384
 
-/** By the node that a caller's rules stand in for. Nodes go with their set of rules, and the rules made for them too. */
+/**
+ * By the node that a caller's rules stand in for. Nodes go with their set of rules, and the rules made for them too.
+ */
 const known = new WeakMap<RuleNode, TwoGenerations<string, Known>>()
 
 /**

@@ -39,7 +39,9 @@ export interface ReachedRule {
   readonly name: string
   /** The entries of such a request. Where a pattern leaves a value open, that is an example. */
   readonly entries: readonly Entry[]
-  /** All values are the caller's or named by a pattern, a tier or a record: this is one counter, and not one of many. */
+  /**
+   * All values are the caller's or named by a pattern, a tier or a record: this is one counter, and not one of many.
+   */
   readonly isExact: boolean
   /** The position of the nearest entry that says who is calling, or else of the entry that leads to `tiered: true`. */
   readonly callerAt: number

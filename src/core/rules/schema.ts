@@ -8,8 +8,8 @@ export const MAX_LEVELS = 64
 
 /**
  * The rule language. A rule file is what envoyproxy/ratelimit reads, and more; as YAML or as plain objects of the same
- * shape. Everything is strict: a key that is not in here is an error, never ignored. What stands in a limit is the table
- * of limit-options.ts.
+ * shape. Everything is strict: a key that is not in here is an error, never ignored. What stands in a limit is the
+ * table of limit-options.ts.
  */
 const LIMIT_OBJECT: Schema = { kind: 'object', doc: 'One limit', fields: LIMIT_OPTIONS }
 const LIMIT: RefSchema<RateLimitRule> = { kind: 'ref', name: 'limit', to: () => LIMIT_OBJECT }

@@ -3,8 +3,8 @@ import { LiteralTrie, type TrieArrays } from './literal-trie.ts'
 /**
  * WildcardIndex finds, of many patterns with `*` (any run of characters, the empty one too), the first in file order
  * that a value matches. A pattern is filed under one of the texts that every matching value has: the literal before its
- * first star, the one after its last, or the longest in between, whichever the fewest other patterns share. So a look-up
- * costs what the value's length costs, not what the number of patterns does.
+ * first star, the one after its last, or the longest in between, whichever the fewest other patterns share. So a
+ * look-up costs what the value's length costs, not what the number of patterns does.
  */
 export class WildcardIndex<T> {
   readonly #patterns: Pattern<T>[] = []

@@ -12,7 +12,9 @@ import type {
 export interface Issue {
   readonly path: readonly PropertyKey[]
   readonly reason: string
-  /** What is wrong: the value at the path, the last key of the path, or keys that the object at the path has too many. */
+  /**
+   * What is wrong: the value at the path, the last key of the path, or keys that the object at the path has too many.
+   */
   readonly of: 'value' | 'key' | 'unknown keys'
   readonly unknownKeys: readonly string[]
   /** Of unknown keys: the keys that the object may have. */

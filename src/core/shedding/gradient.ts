@@ -15,18 +15,18 @@ export interface GradientOptions {
   /** The weight of what is new where it is lower. Default: `smoothing`. */
   readonly fall?: number
   /**
-   * The limit grows by this factor while it is nearly full and requests take no longer: from the start on until they do, and again
-   * after four such samples. Default: 1.
+   * The limit grows by this factor while it is nearly full and requests take no longer: from the start on until they
+   * do, and again after four such samples. Default: 1.
    */
   readonly rise?: number
   /**
-   * What requests take while the limit is used does not count as usual: they may be slow because they are many. So a long
-   * overload does not become the usual state. Default: false, as Gradient2.
+   * What requests take while the limit is used does not count as usual: they may be slow because they are many. So a
+   * long overload does not become the usual state. Default: false, as Gradient2.
    */
   readonly holds?: boolean
   /**
-   * Of the first samples of a limit that is used, the shortest is the usual one, and not their mean: a start in the middle of an
-   * overload does not make it the usual state. Default: false.
+   * Of the first samples of a limit that is used, the shortest is the usual one, and not their mean: a start in the
+   * middle of an overload does not make it the usual state. Default: false.
    */
   readonly learnsLeast?: boolean
 }

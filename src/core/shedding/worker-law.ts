@@ -8,7 +8,9 @@ export interface WorkerLawOptions {
   readonly gap?: number
   /** How long that must last before anything changes; shorter above the capacity, as with `overMs`. Default: 1,000. */
   readonly afterMs?: number
-  /** How long it takes to shed all requests of one priority. At n times the capacity it takes an nth. Default: 5,000. */
+  /**
+   * How long it takes to shed all requests of one priority. At n times the capacity it takes an nth. Default: 5,000.
+   */
   readonly overMs?: number
   /**
    * How long it takes to let all requests of one priority in again; less when shedding resumes before that. Default:
@@ -33,7 +35,10 @@ const CLASSES = 3
 
 /** Less than this share of what a worker served while it was busy is less than it can serve: the load has gone. */
 const GONE = 0.9
-/** The weight of each busy sample in what a worker is known to serve, and of each that is above its capacity in what that is less than. */
+/**
+ * The weight of each busy sample in what a worker is known to serve, and of each that is above its capacity in what
+ * that is less than.
+ */
 const NEWEST = 0.05
 const NEWEST_ABOVE = 0.1
 

@@ -18,7 +18,9 @@ import { nearestWindow } from './hit-window.ts'
 
 /** Where the hits of a store are counted, and how. */
 export interface CounterStoreOptions extends StoreOptions {
-  /** What the keys of this store begin with: stores on one Redis with one prefix share their counters. Default: `rl:`. */
+  /**
+   * What the keys of this store begin with: stores on one Redis with one prefix share their counters. Default: `rl:`.
+   */
   readonly prefix?: string
   /**
    * `fixed_window` (default): a window that begins with the first hit, as in the stores of express-rate-limit.

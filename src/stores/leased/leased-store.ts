@@ -31,8 +31,8 @@ export interface LeasedStoreOptions {
   /** The maximum number of slices, and of refusals, to keep; up to about 1 kB each. Default: 50,000. */
   readonly maxKeys?: number
   /**
-   * How many hits of a caller, in the time that a slice is meant to last or in four intervals of an eventual rule, make it worth one.
-   * Until then the parent decides. 1: the first hit takes a slice. Default: 16.
+   * How many hits of a caller, in the time that a slice is meant to last or in four intervals of an eventual rule, make
+   * it worth one. Until then the parent decides. 1: the first hit takes a slice. Default: 16.
    */
   readonly minHits?: number
   /** For how long a slice is spent after it was asked for. The lender waits twice as long. Default: 5,000. */

@@ -23,8 +23,8 @@ export class Refusals {
   readonly #maxSize: number
   readonly #refusals = new Map<string, KnownRefusal>()
   /**
-   * Stands before the oldest, because what it has passed is gone. A new iterator would have to pass by all that was deleted since
-   * the map last grew: 40 µs at 50,000 keys.
+   * Stands before the oldest, because what it has passed is gone. A new iterator would have to pass by all that was
+   * deleted since the map last grew: 40 µs at 50,000 keys.
    */
   readonly #oldest = this.#refusals.keys()
   /** When a key of each kind was cleared last: what was asked before then may have been refused before it. */

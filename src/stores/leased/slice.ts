@@ -251,8 +251,8 @@ export class Slice implements Ordered {
   }
 
   /**
-   * beginAnew forgets what it has and what it has spent: the counter was reset, and the lender has forgotten it too. Should the
-   * lender not have, it accounts for what was left over, as when a lease runs out.
+   * beginAnew forgets what it has and what it has spent: the counter was reset, and the lender has forgotten it too.
+   * Should the lender not have, it accounts for what was left over, as when a lease runs out.
    */
   restart(nowMs: number): void {
     this.#account = new SliceAccount(this.#newName())

@@ -210,8 +210,8 @@ export class Slices {
   }
 
   /**
-   * beginAnew has the slice of a key forget everything: its counter was reset. One that is asking stays as it is, and learns of
-   * it with its next request: a lender that has forgotten it takes it as new.
+   * beginAnew has the slice of a key forget everything: its counter was reset. One that is asking stays as it is, and
+   * learns of it with its next request: a lender that has forgotten it takes it as new.
    */
   restart(key: string): void {
     const slice = this.#slices.get(key)

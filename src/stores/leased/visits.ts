@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { KeyedHash } from '../../core/hash.ts'
 
-/** A key has this many places to choose from. With one, two callers who meet there would keep each other from ever being counted. */
+/**
+ * A key has this many places to choose from. With one, two callers who meet there would keep each other from ever being
+ * counted.
+ */
 const WAYS = 2
 
 /**

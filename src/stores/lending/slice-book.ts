@@ -94,7 +94,8 @@ export class SliceBook {
     if (newlySpent > 0) counter.charge(newlySpent, nowMs)
     this.#out -= known?.held ?? 0
     const free = Math.max(0, counter.look(0, nowMs).remaining - this.#out)
-    // A holder keeps no more than is known to be held. A holder that the book has forgotten keeps no more than there is.
+    // A holder keeps no more than is known to be held. A holder that the book has forgotten keeps no more than there
+    // is.
     const keep = Math.min(request.keep, known === undefined ? free : Math.max(0, known.held - newlySpent))
     const held = keep + this.#granted(request, keep, free - keep)
     this.#out += held

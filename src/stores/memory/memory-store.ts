@@ -66,8 +66,8 @@ export interface MemoryStats {
 
 const MAX_KEYS = 2 ** 26
 /**
- * When every counter is being refused, new keys share counters: an eighth of maxKeys, rounded down to a power of two, as long as
- * no more than that are in use for all limits; then this many for each limit.
+ * When every counter is being refused, new keys share counters: an eighth of maxKeys, rounded down to a power of two,
+ * as long as no more than that are in use for all limits; then this many for each limit.
  */
 const SHARED_COUNTERS = 64
 const MAX_SHARED = SHARED_COUNTERS * 1024

@@ -5,19 +5,24 @@ import type { RedisClient } from '../redis/connection/client-connection.ts'
 /** What an app says of where its counters live. */
 export interface StoreOptions {
   /**
-   * Where counters are shared: `redis://…`, `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`; or a client of `redis`
-   * or `ioredis`. In a bundle, `redis(…)` of `sluice/redis` with either. Default: memory.
+   * Where counters are shared: `redis://…`, `rediss://…`, `redis+cluster://…`, `redis+sentinel://…`; or a client of
+   * `redis` or `ioredis`. In a bundle, `redis(…)` of `sluice/redis` with either. Default: memory.
    */
   readonly redis?: string | RedisClient | RedisPlace | undefined
   /**
    * Keys the hashes of secret values and partitions; the same on every node. Default: SLUICE_SECRET of the environment.
    */
   readonly secret?: string | undefined
-  /** How long Redis may take where a limit or a rule does not say, from 1 to 60,000. Default: 5 to 100, by how fast its answers were. */
+  /**
+   * How long Redis may take where a limit or a rule does not say, from 1 to 60,000. Default: 5 to 100, by how fast its
+   * answers were.
+   */
   readonly redisTimeoutMs?: number | undefined
   /** What keys in Redis begin with: apps with other prefixes share nothing. Default: nothing. */
   readonly keyPrefix?: string | undefined
-  /** How counters are named in Redis: `'compact'` takes less memory there, and needs a secret. Default: `'readable'`. */
+  /**
+   * How counters are named in Redis: `'compact'` takes less memory there, and needs a secret. Default: `'readable'`.
+   */
   readonly keys?: KeyForm | undefined
   /** The maximum number of counters to keep in memory; about 41 bytes each. Default: 1,000,000. */
   readonly maxKeys?: number

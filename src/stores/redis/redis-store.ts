@@ -362,7 +362,10 @@ export class RedisStore implements LendingStore {
 const COUNTING = { count: loadScript('count'), throttle: loadScript('throttle') }
 
 const RENEW = loadScript('renew')
-/** Permits that one call renews. In as many counters that takes Redis about 1 ms of its processor; in one with 10,000 permits, 2 ms. */
+/**
+ * Permits that one call renews. In as many counters that takes Redis about 1 ms of its processor; in one with 10,000
+ * permits, 2 ms.
+ */
 const MAX_RENEWED = 128
 
 const ONE_PART: readonly (readonly number[])[] = [[]]

@@ -147,7 +147,9 @@ function openRenewals(log: Log) {
   return { renewals, metrics }
 }
 
-/** Creates what sheds load, where a layer is on or can be turned on while the process runs; a gateway's upstreams can. */
+/**
+ * Creates what sheds load, where a layer is on or can be turned on while the process runs; a gateway's upstreams can.
+ */
 function shedderOf(
   { shedding, gateway }: Config,
   keys: KeyEncoder,

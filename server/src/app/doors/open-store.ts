@@ -116,8 +116,8 @@ export function openServiceStore(
 }
 
 /**
- * Envoy gives up after 20 ms where nobody says more, and then admits everything: an answer of the failure policy must come before
- * that. So the deadline adapts less here than in apps.
+ * Envoy gives up after 20 ms unless its timeout is set, and then admits everything: an answer of the failure policy
+ * must come before that. So the deadline adapts less here than in apps.
  */
 const MOST_TIMEOUT_MS = 15
 const FALLBACK_LOG_MS = 10_000

@@ -4,7 +4,9 @@ import type { SettingName } from './settings.ts'
 /** An environment variable of envoyproxy/ratelimit, and its effect here. */
 export interface EnvoySetting {
   readonly name: string
-  /** refused: a value that would change what limits mean, which nothing here can do, keeps the service from starting. */
+  /**
+   * refused: a value that would change what limits mean, which nothing here can do, keeps the service from starting.
+   */
   readonly status: 'same' | 'different' | 'absent' | 'refused'
   /** What it means there. */
   readonly meaning: string

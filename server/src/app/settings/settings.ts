@@ -27,7 +27,9 @@ export interface SettingRow {
   readonly choices?: readonly string[]
   /** The default, in the form in which it is set. */
   readonly default?: string
-  /** Without a default: what happens when it is not set, in words. 'none', or 'off' for a switch, where it is left out. */
+  /**
+   * Without a default: what happens when it is not set, in words. 'none', or 'off' for a switch, where it is left out.
+   */
   readonly unset?: string
   /** One line about it. */
   readonly text: string

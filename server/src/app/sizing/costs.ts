@@ -5,7 +5,9 @@
 export const COSTS = {
   /** Calls a second over gRPC that one worker answered, with its counters in Redis (`npm run bench -- latency`). */
   workerPerSecond: 46_000,
-  /** What a further limit adds to a decision in a worker, as a share of the first (`npm run bench -- rls`, from memory). */
+  /**
+   * What a further limit adds to a decision in a worker, as a share of the first (`npm run bench -- rls`, from memory).
+   */
   workerFurtherLimit: 0.6,
   /** The memory of each process of a node: each worker, and the primary. */
   processMib: 340,
@@ -13,7 +15,10 @@ export const COSTS = {
   redisCallUs: 19,
   /** Processor time of Redis for each decision in a call, in µs. */
   redisDecisionUs: 5,
-  /** What a further limit adds to a decision in Redis, as a share of the first (`npm run bench -- floor`: 3.7 to 4.2 µs). */
+  /**
+   * What a further limit adds to a decision in Redis, as a share of the first (`npm run bench -- floor`: 3.7 to 4.2
+   * µs).
+   */
   redisFurtherLimit: 0.9,
   /**
    * How long a call takes under load; arrivals within that time travel together. Two calls are in flight at the same

@@ -12,7 +12,10 @@ interface Rate {
   readonly windowMs: number
 }
 
-/** The ceiling of a process where a routes file does not name one: above what a process serves, and what one address needs. */
+/**
+ * The ceiling of a process where a routes file does not name one: above what a process serves, and what one address
+ * needs.
+ */
 export const DEFAULT_CEILING: Readonly<Record<CeilingScope, Rate>> = Object.freeze({
   requests: Object.freeze({ count: 50_000, windowMs: 1_000 }),
   per_ip: Object.freeze({ count: 10_000, windowMs: 1_000 }),

@@ -59,8 +59,8 @@ export interface Escalation {
   /** What the descriptor that counts blocks begins with; undefined where all blocks are as long. */
   readonly offences: readonly Entry[] | undefined
   /**
-   * The first block, the second and so on, each no shorter than the one before. Every request looks at them: each has room for one
-   * hit, and a caller that has hit it is blocked until its window ends.
+   * The first block, the second and so on, each no shorter than the one before. Every request looks at them: each has
+   * room for one hit, and a caller that has hit it is blocked until its window ends.
    */
   readonly blocks: readonly PlannedLimit[]
 }
@@ -73,8 +73,8 @@ export interface DomainPlan {
   /** Undefined: the parts of the caller, with method and path. */
   readonly descriptors: readonly (readonly ValueSource[])[] | undefined
   /**
-   * One of the descriptors names a part of the body. All rules of a domain are asked at the same time: some replace others, and
-   * of those in quota mode one is enough.
+   * One of the descriptors names a part of the body. All rules of a domain are asked at the same time: some replace
+   * others, and of those in quota mode one is enough.
    */
   readonly readsBody: boolean
 }

@@ -8,9 +8,13 @@ export type Fields = readonly string[]
 /** What a gate decides about. It is valid until the admission has ended. */
 export interface GatewayRequest {
   readonly method: string
-  /** The canonical path, without the query, that the route was found by: in lower case, unless the route looks at case. */
+  /**
+   * The canonical path, without the query, that the route was found by: in lower case, unless the route looks at case.
+   */
   readonly path: string
-  /** The same with path parameters (`;a=1`), where the request has some: upstreams read it in the one or the other way. */
+  /**
+   * The same with path parameters (`;a=1`), where the request has some: upstreams read it in the one or the other way.
+   */
   readonly otherPath?: string | undefined
   /** The target as it goes to the upstream: path and query. */
   readonly target: string

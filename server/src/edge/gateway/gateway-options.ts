@@ -55,7 +55,10 @@ export interface GatewayStats {
   readonly heldBytes: number
   /** Connections that were closed immediately, because their address or the gateway had too many. */
   readonly connectionsRefused: number
-  /** Connections that were ended because requests on them were reset again and again, and because too much was held for them. */
+  /**
+   * Connections that were ended because requests on them were reset again and again, and because too much was held for
+   * them.
+   */
   readonly connectionsEndedForResets: number
   readonly connectionsEndedForBytes: number
 }

@@ -118,7 +118,10 @@ export interface GatewayBounds extends ClientBounds {
   readonly maxConnectionsPerAddress: number
   /** Requests in flight; more are answered 503. 20,000. */
   readonly maxRequests: number
-  /** Requests whose bodies are waited for to look into them; for more, some of the address with the most are answered 503. 1,024. */
+  /**
+   * Requests whose bodies are waited for to look into them; for more, some of the address with the most are answered
+   * 503. 1,024.
+   */
   readonly maxAwaitedBodies: number
   /** Streams of one HTTP/2 connection. 128. */
   readonly maxStreams: number
@@ -133,8 +136,8 @@ export interface GatewayBounds extends ClientBounds {
   /** Between two requests on one connection. 75 s. */
   readonly keepAliveMs: number
   /**
-   * Work that begins in one turn of the event loop, by address in rotation: a request is 1 and 1 more for each 32 fields of
-   * HTTP/2, a new connection 4, and one of TLS 16. 64.
+   * Work that begins in one turn of the event loop, by address in rotation: a request is 1 and 1 more for each 32
+   * fields of HTTP/2, a new connection 4, and one of TLS 16. 64.
    */
   readonly unitsPerTurn: number
 }

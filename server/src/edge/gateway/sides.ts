@@ -84,7 +84,10 @@ export interface CarrierListener {
   /** The slot it holds of an address with limited concurrency. Its listener gives it back. */
   place?: UpstreamSlot | undefined
   connected(carrier: Carrier): void
-  /** unreachable: there is no connection, and will be none. `busy` and `shed`: the upstream has not heard of the request. */
+  /**
+   * unreachable: there is no connection, and will be none. `busy` and `shed`: the upstream has not heard of the
+   * request.
+   */
   unreachable(reason: 'failed' | 'busy' | 'shed', detail: string): void
   informed(status: number, fields: FieldSet): void
   /** `length` is −1 if unknown. */

@@ -8,7 +8,9 @@ export interface SlotKeeper {
   ended(place: UpstreamSlot): void
 }
 
-/** One unit of an address's concurrency: held from before a request is sent until the head of the answer has arrived. */
+/**
+ * One unit of an address's concurrency: held from before a request is sent until the head of the answer has arrived.
+ */
 export class UpstreamSlot {
   readonly #keeper: SlotKeeper
   readonly takenMs: number

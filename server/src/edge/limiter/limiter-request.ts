@@ -77,7 +77,8 @@ export function decodeRenewRequest(reader: ProtoReader, bytes: Uint8Array): read
   return leases
 }
 
-// Made once: a request that asks for nothing has two bytes, and an error with its stack takes as long as many decisions.
+// Made once: a request that asks for nothing has two bytes, and an error with its stack takes as long as many
+// decisions.
 const NO_DOMAIN = new SluiceError('REQUEST_INVALID', 'domain', 'rate limit domain must not be empty')
 const NO_DESCRIPTORS = new SluiceError('REQUEST_INVALID', 'descriptors', 'rate limit descriptor list must not be empty')
 

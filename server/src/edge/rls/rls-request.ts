@@ -5,9 +5,9 @@ import { MalformedMessage, type ProtoReader } from '../../protobuf/reader.ts'
 export const MAX_DESCRIPTORS = 64
 export const MAX_ENTRIES = 32
 /**
- * How long a message may be: as envoyproxy/ratelimit takes it, where it is the default of grpc-go. Envoy takes 60 KiB of headers, and may
- * put one header into several descriptors: a caller who could make the message too long would pass without a limit, where Envoy lets
- * calls pass that failed.
+ * How long a message may be: as envoyproxy/ratelimit takes it, where it is the default of grpc-go. Envoy takes 60 KiB
+ * of headers, and may put one header into several descriptors: a caller who could make the message too long would pass
+ * without a limit, where Envoy lets calls pass that failed.
  */
 export const MAX_MESSAGE_BYTES = 4_194_304
 /** Fields of a message: all that 64 descriptors with 32 entries can have, and some that a later version may add. */

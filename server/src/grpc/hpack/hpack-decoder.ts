@@ -17,7 +17,9 @@ export type OnField = (name: string, value: string, sensitive: boolean) => void
 /** Integers may have four bytes after their prefix: more than 2^28 is above everything that they count here. */
 const MAX_SHIFT = 28
 
-/** Texts pass through here on their way out of the Huffman code. Decoding is synchronous, so one does for all decoders. */
+/**
+ * Texts pass through here on their way out of the Huffman code. Decoding is synchronous, so one does for all decoders.
+ */
 let scratch = Buffer.alloc(4096)
 
 /** Reads the header blocks of one connection (RFC 7541), in their order. */

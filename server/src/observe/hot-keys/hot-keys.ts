@@ -64,7 +64,10 @@ export class HotKeys implements DoorObserver {
     this.#closedSize = this.#size
   }
 
-  /** How many keys it holds, a key in several slices several times: never more than `maxKeys`, `maxDayKeys` and `maxExhausted` together. */
+  /**
+   * How many keys it holds, a key in several slices several times: never more than `maxKeys`, `maxDayKeys` and
+   * `maxExhausted` together.
+   */
   get held(): number {
     let held = 0
     for (const rule of this.#rules.values()) held += rule.held

@@ -88,7 +88,8 @@ export class RuleKeys {
     this.isShadow = !enforce
     if (weight > 0) this.#windows.active.add(counted, size, weight)
     if (!verdict.allowed) this.#windows.refused.add(counted, size)
-    // What a rule does without the store says nothing of the key, and one that admits nothing has no budget to run out of.
+    // What a rule does without the store says nothing of the key, and one that admits nothing has no budget to run out
+    // of.
     if (verdict.fallback !== undefined || verdict.limit === 0) return 0
     const before = this.#exhausted.held
     if (verdict.remaining > 0) this.#exhausted.above(counted)

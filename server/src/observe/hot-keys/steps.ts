@@ -1,7 +1,9 @@
 /** Work that is done bit by bit, and what it comes to. Each step says how many keys it touched. */
 export type Steps<T = void> = Generator<number, T>
 
-/** How many keys may be touched before requests have their turn. A key takes 0.1 to 0.3 µs: that is half a millisecond. */
+/**
+ * How many keys may be touched before requests have their turn. A key takes 0.1 to 0.3 µs: that is half a millisecond.
+ */
 export const KEYS_A_TURN = 2_048
 /** The cost of a step in addition to its keys: many steps that touch nothing take time, too. */
 const STEP = 16

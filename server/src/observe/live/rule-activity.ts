@@ -13,10 +13,16 @@ export interface ActivityReport {
   readonly left: number
 }
 
-/** How many rules are followed. Each takes some 500 bytes and its names: 3 MB in all, where ids have a hundred characters. */
+/**
+ * How many rules are followed. Each takes some 500 bytes and its names: 3 MB in all, where ids have a hundred
+ * characters.
+ */
 export const MAX_ACTIVE_RULES = 5_000
 const COUNTS = 3
-/** The last minute is made of slots of ten seconds, the last hour of slots of five minutes; one more of each is being filled. */
+/**
+ * The last minute is made of slots of ten seconds, the last hour of slots of five minutes; one more of each is being
+ * filled.
+ */
 const RINGS = [
   { slotMs: 10_000, slots: 7, at: 0 },
   { slotMs: 300_000, slots: 13, at: 7 * COUNTS },

@@ -14,7 +14,10 @@ export interface DecodePosition {
   readonly depth: number
 }
 
-/** Counts a part, and returns the position within it. Throws a MalformedMessage when there are too many or they nest too deep. */
+/**
+ * Counts a part, and returns the position within it. Throws a MalformedMessage when there are too many or they nest too
+ * deep.
+ */
 export function spend({ budget, depth }: DecodePosition): DecodePosition {
   if (--budget.parts < 0) throw new MalformedMessage('too many descriptors and values')
   if (depth > MAX_DEPTH) throw new MalformedMessage(`more than ${MAX_DEPTH} levels`)

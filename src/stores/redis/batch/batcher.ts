@@ -37,8 +37,8 @@ export interface BatcherOptions {
 }
 
 /**
- * A server that has been silent for so long has failed. Less is a fork, a slow command or another process on its core: to
- * decide without it for the second that a breaker stays open would do more harm than to wait.
+ * A server that has been silent for so long has failed. Less is a fork, a slow command or another process on its core:
+ * to decide without it for the second that a breaker stays open would do more harm than to wait.
  */
 const SILENT_MS = 100
 const MAX_JOBS = 512

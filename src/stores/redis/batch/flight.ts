@@ -58,8 +58,8 @@ export class Flight<Job, Answer> implements Call, ScriptAsker {
   /** It does not hold up its lane any more: it has ended, or all of its jobs ran out of time. */
   isLanded = false
   /**
-   * The server works, and is not silent, whatever becomes of the call: it has answered that keys of the batch are on both sides
-   * of a moving slot, or some of the jobs in a way that makes sense.
+   * The server works, and is not silent, whatever becomes of the call: it has answered that keys of the batch are on
+   * both sides of a moving slot, or some of the jobs in a way that makes sense.
    */
   isAnswered = false
   readonly #host: FlightHost<Job, Answer>

@@ -4,7 +4,10 @@ import { type EncodedBatch, isSpanOf } from './batch-format.ts'
 import { headKey } from './exchange-format.ts'
 import type { LimitTexts } from './limit-texts.ts'
 
-/** The groups of one request are small. In larger ones, to look for a counter that is named twice would cost more than it saves. */
+/**
+ * The groups of one request are small. In larger ones, to look for a counter that is named twice would cost more than
+ * it saves.
+ */
 const MAX_CHARGES = 16
 /** Marks of rules that do not enforce. */
 const SHADOW = '~'

@@ -5,7 +5,9 @@ import { LUA_TEXTS } from './lua-texts.ts'
 export interface Script {
   readonly source: string
   readonly sha: string
-  /** The same as a function of the server, which defines it once and not with every call (Redis and Valkey 7 and newer). */
+  /**
+   * The same as a function of the server, which defines it once and not with every call (Redis and Valkey 7 and newer).
+   */
   readonly asFunction: ServerFunction | undefined
 }
 

@@ -13,7 +13,9 @@ const MAX_STREAMS = 100
 const MAX_SESSIONS = 8
 /** How long a connection that is to end may take. An upstream that does not read would keep it without end. */
 const END_MS = 1_000
-/** A connection that said nothing at all for this long, while a request waited that was given up then, gets no other. */
+/**
+ * A connection that said nothing at all for this long, while a request waited that was given up then, gets no other.
+ */
 const SILENT_MS = 5_000
 
 interface Line {
