@@ -1,6 +1,7 @@
 import type { LimitsRemoved, RuleInForce } from '../../api/operations.ts'
 import { wholeCount } from '../../format/count.ts'
 import { Badge, Notice } from '../../ui/parts.tsx'
+import { type Column, RecordList } from '../record-list.tsx'
 import { EFFECT_WORDS, plainText } from './in-force-words.ts'
 
 /** InForceView lists the rules that a change would be in force on, or warns that there are none. */
@@ -10,22 +11,13 @@ export function InForceView({ in_force_on: rules, in_force_on_total: total, warn
       {rules.length > 0 && (
         <div class="changes">
           <h3>In force on</h3>
-          <div class="table-box" role="region" aria-label="Rules that it is in force on" tabIndex={0}>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Rule</th>
-                  <th scope="col">Limit before</th>
-                  <th scope="col">After</th>
-                </tr>
-              </thead>
-              <tbody>
-                {rules.map((each) => (
-                  <Row key={JSON.stringify(each)} {...each} />
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <RecordList
+            label="Rules that it is in force on"
+            columns={COLUMNS}
+            list={{ data: rules }}
+            keyOf={(rule) => JSON.stringify(rule)}
+            empty={null}
+          />
           {total > rules.length && <p class="small soft">And {wholeCount(total - rules.length)} more.</p>}
         </div>
       )}
@@ -38,17 +30,23 @@ export function InForceView({ in_force_on: rules, in_force_on_total: total, warn
   )
 }
 
-function Row({ domain, rule, before, after, effect }: RuleInForce) {
-  return (
-    <tr>
-      <td class="break">
+const COLUMNS: readonly Column<RuleInForce>[] = [
+  {
+    title: 'Rule',
+    cell: ({ domain, rule }) => (
+      <span class="break">
         <span class="faint">{domain}/</span>
         {rule}
-      </td>
-      <td>{plainText(before)}</td>
-      <td>
+      </span>
+    ),
+  },
+  { title: 'Limit before', cell: ({ before }) => plainText(before) },
+  {
+    title: 'After',
+    cell: ({ after, effect }) => (
+      <>
         {plainText(after)} <Badge tone={effect === 'lowered' ? 'warn' : 'plain'}>{EFFECT_WORDS[effect]}</Badge>
-      </td>
-    </tr>
-  )
-}
+      </>
+    ),
+  },
+]

@@ -1,5 +1,6 @@
 import type { LimitTraffic, TrafficPeriod } from '../../api/operations.ts'
 import { wholeCount } from '../../format/count.ts'
+import { type Column, RecordList } from '../record-list.tsx'
 import { afterText, periodTitle, reasonsOf } from './traffic-words.ts'
 
 /** TrafficView compares requests that were made with what would have become of them. */
@@ -27,29 +28,13 @@ function Period({ period }: { readonly period: TrafficPeriod }) {
   return (
     <div class="changes">
       <h3>{title}</h3>
-      <div class="table-box" role="region" aria-label={`Requests: ${title}`} tabIndex={0}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Limit</th>
-              <th scope="col" class="right">
-                Requests
-              </th>
-              <th scope="col" class="right">
-                Refused
-              </th>
-              <th scope="col" class="right">
-                Refused after
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {limits.map((limit) => (
-              <Row key={`${limit.domain}/${limit.rule_id}`} limit={limit} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RecordList
+        label={`Requests: ${title}`}
+        columns={COLUMNS}
+        list={{ data: limits }}
+        keyOf={({ domain, rule_id }) => `${domain}/${rule_id}`}
+        empty={null}
+      />
       {left > 0 && <p class="small soft">And {wholeCount(left)} more limits with fewer requests.</p>}
       {reasonsOf(limits).map((reason) => (
         <p key={reason} class="small soft">
@@ -62,17 +47,9 @@ function Period({ period }: { readonly period: TrafficPeriod }) {
 
 const known = (count: number | null): string => (count === null ? 'unknown' : wholeCount(count))
 
-function Row({ limit }: { readonly limit: LimitTraffic }) {
-  return (
-    <tr>
-      <td class="break">
-        {limit.domain}/{limit.rule_id}
-      </td>
-      <td class="right num">{known(limit.requests)}</td>
-      <td class="right num">{known(limit.refused)}</td>
-      <td class="right num">
-        <strong>{afterText(limit)}</strong>
-      </td>
-    </tr>
-  )
-}
+const COLUMNS: readonly Column<LimitTraffic>[] = [
+  { title: 'Limit', cell: ({ domain, rule_id }) => <span class="break">{`${domain}/${rule_id}`}</span> },
+  { title: 'Requests', align: 'right', cell: ({ requests }) => known(requests) },
+  { title: 'Refused', align: 'right', cell: ({ refused }) => known(refused) },
+  { title: 'Refused after', align: 'right', cell: (limit) => <strong>{afterText(limit)}</strong> },
+]

@@ -1,10 +1,11 @@
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AuditEntry } from '../../api/operations.ts'
+import { storedChanges } from '../../kit/preview/stored-changes.ts'
 import { customerHref } from '../../state/links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Time } from '../../ui/parts.tsx'
-import { changesOf, doneText } from './audit-words.ts'
+import { doneText } from './audit-words.ts'
 
 /** More fields than this are shown when they are asked for. */
 const FIRST = 6
@@ -17,7 +18,7 @@ export function EntryView({ entry, isMeant }: { readonly entry: AuditEntry; read
     if (isMeant) box.current?.scrollIntoView({ block: 'center' })
   }, [isMeant])
   const { sequence, at, actor, action, target, customer_id: customer, reason } = entry
-  const changes = changesOf(entry)
+  const changes = storedChanges(entry.before, entry.after)
   const isNew = entry.before === null || entry.before === undefined
   const shown = isWhole ? changes : changes.slice(0, FIRST)
   return (

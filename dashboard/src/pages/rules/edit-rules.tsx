@@ -52,7 +52,7 @@ const Head = ({ children }: { readonly children?: preact.ComponentChildren }) =>
     title={may('admin') ? 'Edit rules' : 'Rules as YAML'}
     about={
       <>
-        The rules that were put through the API. Those of files are edited in their files.{' '}
+        The rules that were set through the API. Rules of files are edited in their files.{' '}
         <a href="/rules">All rules in force</a>
       </>
     }

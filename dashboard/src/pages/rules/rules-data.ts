@@ -3,8 +3,9 @@ import { ask } from '../../api/client.ts'
 import { frames } from '../../api/live.ts'
 import type { Operations, RuleText, RuleTree, Switch } from '../../api/operations.ts'
 import { ApiProblem } from '../../api/problem.ts'
+import { type Author, authorsOf } from '../../kit/authors.ts'
 import { type Resource, useResource } from '../../kit/use-resource.ts'
-import { type Hand, handsOf, type Switches, switchesOf } from './switch-state.ts'
+import { type Switches, switchesOf } from './switch-state.ts'
 
 const AGAIN_MS = 15_000
 const ACTIVITY_MS = 3_000
@@ -31,18 +32,18 @@ export function useRuleTree(asked: TreeQuery): Resource<RuleTree> {
   return tree
 }
 
-/** SwitchData is what switches there are, and who put them. */
+/** SwitchData is what switches there are, and who set them. */
 export interface SwitchData {
   readonly switches: Switches
-  readonly hands: ReadonlyMap<string, Hand>
+  readonly authors: ReadonlyMap<string, Author>
 }
 
 export function useSwitches(): Resource<SwitchData> {
   return useResource(
     'switches',
     async (signal) => {
-      const [items, hands] = await Promise.all([readSwitches(signal), readHands(signal)])
-      return { switches: switchesOf(items), hands }
+      const [items, authors] = await Promise.all([readSwitches(signal), readAuthors(signal)])
+      return { switches: switchesOf(items), authors }
     },
     AGAIN_MS,
   )
@@ -59,9 +60,9 @@ async function readSwitches(signal: AbortSignal): Promise<Switch[]> {
   return items
 }
 
-async function readHands(signal: AbortSignal): Promise<ReadonlyMap<string, Hand>> {
+async function readAuthors(signal: AbortSignal): Promise<ReadonlyMap<string, Author>> {
   const { body } = await ask('listAudit', { query: { action: 'switches.put', page_size: PAGE_SIZE }, signal })
-  return handsOf(body.items)
+  return authorsOf(body.items)
 }
 
 /** useActive is the rules that were put through the API; null: there are none yet. */

@@ -15,7 +15,7 @@ import { onlyOf, spanOf, TreePager, useTreePage } from './tree-page.tsx'
 import { allKeys, firstOpen, MOST_ROWS, type Only, type PatternRow, STEP_ROWS, treeRows, WHOLE } from './tree-rows.ts'
 import { TreeTable } from './tree-table.tsx'
 
-const NO_DATA: SwitchData = { switches: NO_SWITCHES, hands: new Map() }
+const NO_DATA: SwitchData = { switches: NO_SWITCHES, authors: new Map() }
 const ONLY = [
   ['all', 'All'],
   ['shadow', 'In shadow'],
@@ -123,7 +123,7 @@ interface NoticesProps {
 }
 
 /** Notices show what applies to all rules, and what is missing on the page. */
-function Notices({ data: { switches, hands }, isWithout, activity, change }: NoticesProps) {
+function Notices({ data: { switches, authors }, isWithout, activity, change }: NoticesProps) {
   const { all } = switches
   const { nodes = 0, nodes_left_out: missing = 0 } = activity ?? {}
   return (
@@ -132,7 +132,7 @@ function Notices({ data: { switches, hands }, isWithout, activity, change }: Not
         <Notice tone="warn">
           <div class="row wrap apart">
             <span>
-              <strong>{ALL_WORDS[all.mode]}</strong> Switched{hands.get('*') && ` by ${hands.get('*')?.name}`}{' '}
+              <strong>{ALL_WORDS[all.mode]}</strong> Switched{authors.get('*') && ` by ${authors.get('*')?.name}`}{' '}
               <Time at={all.updated_at} />
               {all.reason && `: ${all.reason}`}
             </span>

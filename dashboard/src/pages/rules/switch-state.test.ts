@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import type { AuditEntry, Switch } from '../../api/operations.ts'
-import { handsOf, stateOf, switchesOf, undoOf } from './switch-state.ts'
+import type { Switch } from '../../api/operations.ts'
+import { stateOf, switchesOf, undoOf } from './switch-state.ts'
 
 const made = (rule: Switch['rule'], mode: Switch['mode']): Switch => ({
   rule,
@@ -43,22 +43,4 @@ test('a changed switch is taken back by putting the one before', () => {
     operation: 'putSwitch',
     asked: { version: 4, body: { rule: RULE, mode: 'off', reason: 'a call' } },
   })
-})
-
-test('who put a switch last is the newest entry about it', () => {
-  const entry = (id: string, name: string): AuditEntry => ({
-    sequence: 1,
-    at: '2026-01-01T00:00:00Z',
-    actor: { id: name, name, address: null },
-    reason: null,
-    action: 'switches.put',
-    target: { kind: 'switches', id },
-    customer_id: null,
-    before: null,
-    after: null,
-    hash: '',
-  })
-  const hands = handsOf([entry('api/user', 'ada'), entry('*', 'bob'), entry('api/user', 'cy')])
-  expect(hands.get('api/user')?.name).toBe('ada')
-  expect(hands.get('*')?.name).toBe('bob')
 })

@@ -1,5 +1,5 @@
 import type { Asked } from '../../api/client.ts'
-import type { AuditEntry, RuleLimit, Switch } from '../../api/operations.ts'
+import type { RuleLimit, Switch } from '../../api/operations.ts'
 
 export type Mode = Switch['mode']
 
@@ -69,21 +69,4 @@ export function undoOf(rule: RuleName, before: Switch | undefined, version: numb
   }
   const query = rule === null ? {} : { domain: rule.domain, rule: rule.id }
   return { operation: 'removeSwitch', asked: { ...match, query } }
-}
-
-/** A Hand is who changed something last, and why. */
-export interface Hand {
-  readonly name: string
-  readonly at: string
-  readonly reason: string | null
-}
-
-/** handsOf says who put each switch last, by what it names; `*` is the switch of all. The newest entry comes first. */
-export function handsOf(entries: readonly AuditEntry[]): ReadonlyMap<string, Hand> {
-  const hands = new Map<string, Hand>()
-  for (const { target, actor, at, reason } of entries) {
-    if (target.kind !== 'switches' || hands.has(target.id)) continue
-    hands.set(target.id, { name: actor.name, at, reason })
-  }
-  return hands
 }

@@ -111,7 +111,7 @@ function Domain({ row, active, actions }: { readonly row: DomainRow } & TreeProp
           <span class="source">
             {isOfApi ? (
               <>
-                put here by {active?.by}, version {active?.version} ·{' '}
+                set here by {active?.by}, version {active?.version} ·{' '}
                 <a href="/rules/edit">{may('admin') ? 'Edit as YAML' : 'See the YAML'}</a>
               </>
             ) : active === undefined ? null : (
@@ -238,7 +238,7 @@ function RuleSwitch({ row, data, canSwitch, actions }: RuleSwitchProps) {
   if (limit === undefined) return null
   const { mode, by } = stateOf(data.switches, domain, limit)
   const own = ownSwitch(data.switches, domain, limit)
-  const hand = own?.rule && data.hands.get(ruleKey(domain, own.rule.id))
+  const author = own?.rule && data.authors.get(ruleKey(domain, own.rule.id))
   return (
     <div class="stack close">
       <div class="row">
@@ -269,8 +269,8 @@ function RuleSwitch({ row, data, canSwitch, actions }: RuleSwitchProps) {
       {by === 'all' && <span class="faint small">by the switch of all rules</span>}
       {own && (
         <span class="faint small break">
-          switched{hand && ` by ${hand.name}`} <Time at={own.updated_at} />
-          {(own.reason ?? hand?.reason) && `: ${own.reason ?? hand?.reason}`}
+          switched{author && ` by ${author.name}`} <Time at={own.updated_at} />
+          {(own.reason ?? author?.reason) && `: ${own.reason ?? author?.reason}`}
         </span>
       )}
     </div>

@@ -1,6 +1,6 @@
+import type { Author } from '../../../kit/authors.ts'
 import { Badge, Time } from '../../../ui/parts.tsx'
 import { isInForce } from '../data/customer-flags.ts'
-import type { Author } from '../data/timeline.ts'
 
 interface CreatedProps {
   readonly record: { readonly reason: string | null; readonly ticket: string | null; readonly created_at: string }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { formatCount } from '../../../format/count.ts'
+import { type Column, RecordList } from '../../../kit/record-list.tsx'
 import type { UsageDay } from '../data/usage-days.ts'
 
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' })
@@ -31,38 +32,24 @@ export function DayBars({ days, what }: DayBarsProps) {
       </div>
       <details class="small">
         <summary>As a table</summary>
-        <div class="table-box" role="region" aria-label="Usage by day" tabIndex={0}>
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">Day (UTC)</th>
-                <th scope="col" class="right">
-                  Allowed
-                </th>
-                <th scope="col" class="right">
-                  Refused
-                </th>
-                <th scope="col" class="right">
-                  Cost
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {days.toReversed().map(({ atMs, allowed, refused, cost }) => (
-                <tr key={atMs}>
-                  <td>{DAY.format(atMs)}</td>
-                  <td class="right">{allowed.toLocaleString()}</td>
-                  <td class="right">{refused.toLocaleString()}</td>
-                  <td class="right">{cost.toLocaleString()}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <RecordList
+          label="Usage by day"
+          columns={COLUMNS}
+          list={{ data: days.toReversed() }}
+          keyOf={({ atMs }) => String(atMs)}
+          empty={null}
+        />
       </details>
     </figure>
   )
 }
+
+const COLUMNS: readonly Column<UsageDay>[] = [
+  { title: 'Day (UTC)', cell: ({ atMs }) => DAY.format(atMs) },
+  { title: 'Allowed', align: 'right', cell: ({ allowed }) => allowed.toLocaleString() },
+  { title: 'Refused', align: 'right', cell: ({ refused }) => refused.toLocaleString() },
+  { title: 'Cost', align: 'right', cell: ({ cost }) => cost.toLocaleString() },
+]
 
 const heightOf = ({ allowed, refused, cost }: UsageDay, what: DayBarsProps['what']): number =>
   what === 'requests' ? allowed + refused : Math.max(0, cost)

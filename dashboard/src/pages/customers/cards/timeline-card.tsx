@@ -1,7 +1,8 @@
 import type { AuditEntry } from '../../../api/operations.ts'
+import { storedChanges } from '../../../kit/preview/stored-changes.ts'
 import { Icon } from '../../../ui/icon.tsx'
 import { Card, Skeleton, State, Time, Trouble } from '../../../ui/parts.tsx'
-import { detailsOf, storyOf } from '../data/timeline.ts'
+import { storyOf } from '../data/timeline.ts'
 import type { CustomerData } from '../data/use-customer.ts'
 
 /** TimelineCard shows who changed what, when and why, the newest first. The audit log has older changes. */
@@ -31,7 +32,7 @@ export function TimelineCard({ data: { customer, changes } }: { readonly data: C
 function Entry({ entry }: { readonly entry: AuditEntry }) {
   const { actor, at, reason, before, after } = entry
   const { icon, text, untilMs } = storyOf(entry)
-  const details = detailsOf(before, after)
+  const details = storedChanges(before, after)
   return (
     <li>
       <span class="mark">

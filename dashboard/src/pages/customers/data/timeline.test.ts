@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditEntry } from '../../../api/operations.ts'
-import { fullTime } from '../../../format/time.ts'
-import { authorsOf, detailsOf, storyOf } from './timeline.ts'
+import { storyOf } from './timeline.ts'
 
 const entry = (action: string, before: unknown, after: unknown, changes: Partial<AuditEntry> = {}): AuditEntry => ({
   ...{ sequence: 1, at: '2026-01-01T00:00:00Z', actor: { id: 't', name: 'kim', address: null }, reason: null },
@@ -43,19 +42,4 @@ describe('storyOf', () => {
     expect(storyOf(entry('overrides.put', null, override)).untilMs).toBe(5_000)
     expect(storyOf(entry('overrides.remove', override, null)).untilMs).toBeUndefined()
   })
-})
-
-it('details name fields in words and times as times, and leave out what every change has', () => {
-  const details = detailsOf({ version: 1, requestsPerUnit: 5 }, { version: 2, requestsPerUnit: 7, expiresAtMs: 60_000 })
-  expect(details).toEqual([
-    { field: 'requests per unit', was: '5', will: '7' },
-    { field: 'expires at', was: '', will: fullTime(60_000) },
-  ])
-})
-
-it('who changed a record last is the first of its entries', () => {
-  const of = (id: string, name: string) =>
-    entry('overrides.put', null, {}, { target: { kind: 'overrides', id }, actor: { id: name, name, address: null } })
-  const authors = authorsOf([of('o1', 'kim'), of('o2', 'lee'), of('o1', 'max')])
-  expect([authors.get('o1')?.name, authors.get('o2')?.name, authors.get('o3')]).toEqual(['kim', 'lee', undefined])
 })

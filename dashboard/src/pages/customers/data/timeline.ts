@@ -1,6 +1,5 @@
 import type { AuditEntry } from '../../../api/operations.ts'
-import { fullTime } from '../../../format/time.ts'
-import { differences } from '../../../kit/preview/preview-view.tsx'
+import { storedChanges } from '../../../kit/preview/stored-changes.ts'
 import type { IconName } from '../../../ui/icon.tsx'
 import { rateText, scopeOf } from './limits.ts'
 
@@ -45,7 +44,7 @@ const DESCRIPTIONS: Readonly<Record<string, Describe>> = {
     if (is === undefined) return 'Removed the customer'
     if (was.status !== is.status) return is.status === 'suspended' ? 'Suspended the customer' : 'Ended the suspension'
     if (was.tier !== is.tier) return `Changed the tier from ${was.tier ?? 'none'} to ${is.tier ?? 'none'}`
-    return `Changed ${detailsOf(was, is)
+    return `Changed ${storedChanges(was, is)
       .map(({ field }) => field)
       .join(', ')}`
   },
@@ -79,41 +78,6 @@ const grantText = ({ amount, descriptor }: Stored): string =>
 
 const scopeText = (descriptor: unknown): string => scopeOf({ descriptor: String(descriptor ?? 'default') })
 
-const UNTOLD = ['version', 'createdAtMs', 'updatedAtMs', 'hash']
-
-/** detailsOf lists the fields that differ: names in words, times in the zone of the viewer. */
-export function detailsOf(before: unknown, after: unknown) {
-  return differences(before, after)
-    .filter(({ field }) => !UNTOLD.includes(field))
-    .map(({ field, was, will }) => ({ field: wordsOf(field), was: shown(field, was), will: shown(field, will) }))
-}
-
-const wordsOf = (field: string): string =>
-  field
-    .replace(/Ms$/, '')
-    .replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-    .replaceAll('_', ' ')
-
-function shown(field: string, value: string): string {
-  return field.endsWith('AtMs') && /^\d+$/.test(value) ? fullTime(Number(value)) : value
-}
-
 function asStored(value: unknown): Stored | undefined {
   return typeof value === 'object' && value !== null ? (value as Stored) : undefined
-}
-
-/** An Author is who created or changed a record last, and why. */
-export interface Author {
-  readonly name: string
-  readonly at: string
-  readonly reason: string | null
-}
-
-/** authorsOf finds the last change of each record, in entries of which the newest is the first. */
-export function authorsOf(entries: readonly AuditEntry[]): ReadonlyMap<string, Author> {
-  const authors = new Map<string, Author>()
-  for (const { target, actor, at, reason } of entries) {
-    if (!authors.has(target.id)) authors.set(target.id, { name: actor.name, at, reason })
-  }
-  return authors
 }

@@ -10,10 +10,10 @@ import type {
   Refusal,
   UsageRow,
 } from '../../../api/operations.ts'
+import { type Author, authorsOf } from '../../../kit/authors.ts'
 import { isDialogOpen } from '../../../kit/dialogs.tsx'
 import { type Resource, useResource } from '../../../kit/use-resource.ts'
 import { type CustomerRead, CustomerReader } from './customer-reader.ts'
-import { type Author, authorsOf } from './timeline.ts'
 
 const FIGURES_MS = 3_000
 

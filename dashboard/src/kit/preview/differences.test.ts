@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { differences } from './preview-view.tsx'
+import { differences } from './differences.ts'
 
 it('what differs is a field each, without what every record has', () => {
   expect(differences({ id: 'a', tier: 'free', version: 1 }, { id: 'a', tier: 'pro', version: 2 })).toEqual([
