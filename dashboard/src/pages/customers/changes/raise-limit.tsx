@@ -9,6 +9,7 @@ import { Field } from '../../../ui/field.tsx'
 import {
   asUnit,
   burstOf,
+  fullest,
   idOf,
   type RaiseScope,
   rateText,
@@ -26,7 +27,7 @@ export function raiseLimit({ customer, limits: { data = [] }, reload }: Customer
   const limits = data.filter(({ source }) => source.kind !== 'grant')
   const limitOf = ({ limit = '' }: Typed): LimitState | undefined =>
     limits.find((each) => idOf(each) === limit) ?? given
-  const first = given ?? limits[0]
+  const first = given ?? fullest(limits)
   const title = given ? `Raise the limit of ${scopeOf(given)}` : 'Raise a limit'
   openForm({
     title,

@@ -5,6 +5,7 @@ import {
   burstOf,
   entriesOf,
   forText,
+  fullest,
   groupLimits,
   isExhausted,
   rateText,
@@ -113,6 +114,17 @@ describe('what a raise is for', () => {
       forText({ domain: 'shop', rule: 'api_key' }),
     ]).toEqual(['every rule', 'every rule of shop', 'shop/api_key'])
   })
+})
+
+it('the limit that is raised first is the fullest; without use, the first', () => {
+  const [first, half, unknown] = [
+    limit({ used: 0 }),
+    limit({ used: 300, remaining: 300 }),
+    limit({ is_use_known: false }),
+  ]
+  expect(fullest([first, half, unknown])).toBe(half)
+  expect(fullest([first, unknown])).toBe(first)
+  expect(fullest([])).toBeUndefined()
 })
 
 describe('burstOf', () => {

@@ -71,6 +71,12 @@ export const budgetOf = ({ used, remaining }: LimitState): number => used + rema
 export const isExhausted = ({ is_use_known, remaining, source }: LimitState): boolean =>
   is_use_known && remaining <= 0 && source.kind !== 'grant'
 
+/** fullest returns the limit of which the largest share is used: the one that is raised most. */
+export function fullest(limits: readonly LimitState[]): LimitState | undefined {
+  const share = (each: LimitState): number => (each.is_use_known ? each.used / Math.max(1, budgetOf(each)) : 0)
+  return limits.toSorted((a, b) => share(b) - share(a))[0]
+}
+
 /** rateText says a limit in words: 600 a minute. */
 export function rateText(limit: number, unit: string | null, windowMs: number): string {
   const per = unit === null ? `in ${durationText(windowMs)}` : unit === 'hour' ? 'an hour' : `a ${unit}`
