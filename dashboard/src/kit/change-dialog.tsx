@@ -10,8 +10,8 @@ import { Field } from '../ui/field.tsx'
 import { Notice, Skeleton } from '../ui/parts.tsx'
 import { Dialog } from './dialog.tsx'
 import { closeDialog, openDialog } from './dialogs.tsx'
-import { inForceText, isUnused, lowered } from './preview/in-force-words.ts'
-import { PreviewView } from './preview/preview-view.tsx'
+import { inForceText, isUnused, lowered } from './in-force-words.ts'
+import { PreviewView } from './preview-view.tsx'
 import { notify } from './toasts.tsx'
 
 /** A Change is one operation that changes something, and all that its dialog says about it. */

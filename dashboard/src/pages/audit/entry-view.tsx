@@ -1,7 +1,7 @@
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { AuditEntry } from '../../api/operations.ts'
-import { storedChanges } from '../../kit/preview/stored-changes.ts'
+import { storedChanges } from '../../kit/stored-changes.ts'
 import { customerHref } from '../../state/links.ts'
 import { Button } from '../../ui/button.tsx'
 import { Time } from '../../ui/parts.tsx'

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { useId, useRef } from 'preact/hooks'
 import type { RuleText } from '../../api/operations.ts'
-import { PreviewView } from '../../kit/preview/preview-view.tsx'
+import { PreviewView } from '../../kit/preview-view.tsx'
 import { useUnloadWarning } from '../../kit/use-unload-warning.ts'
 import { go } from '../../state/router.ts'
 import { may } from '../../state/session.ts'

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../api/operations.ts'
-import { storedChanges } from '../../../kit/preview/stored-changes.ts'
+import { storedChanges } from '../../../kit/stored-changes.ts'
 import { Icon } from '../../../ui/icon.tsx'
 import { Card, Skeleton, State, Time, Trouble } from '../../../ui/parts.tsx'
 import { storyOf } from '../data/timeline.ts'

@@ -1,5 +1,5 @@
 import type { AuditEntry } from '../../../api/operations.ts'
-import { storedChanges } from '../../../kit/preview/stored-changes.ts'
+import { storedChanges } from '../../../kit/stored-changes.ts'
 import type { IconName } from '../../../ui/icon.tsx'
 import { rateText, scopeOf } from './limits.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { LimitTraffic } from '../../api/operations.ts'
+import type { LimitTraffic } from '../api/operations.ts'
 import { afterText, periodTitle, reasonsOf } from './traffic-words.ts'
 
 const limit = (least: number | null, most = least, more: Partial<LimitTraffic> = {}): LimitTraffic => ({

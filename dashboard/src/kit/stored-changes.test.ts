@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { fullTime } from '../../format/time.ts'
+import { fullTime } from '../format/time.ts'
 import { storedChanges } from './stored-changes.ts'
 
 it('a change is what differs, with times as times, and without what every record has', () => {

@@ -1,8 +1,8 @@
-import type { LimitsRemoved, RuleInForce } from '../../api/operations.ts'
-import { wholeCount } from '../../format/count.ts'
-import { Badge, Notice } from '../../ui/parts.tsx'
-import { type Column, RecordList } from '../record-list.tsx'
+import type { LimitsRemoved, RuleInForce } from '../api/operations.ts'
+import { wholeCount } from '../format/count.ts'
+import { Badge, Notice } from '../ui/parts.tsx'
 import { EFFECT_WORDS, plainText } from './in-force-words.ts'
+import { type Column, RecordList } from './record-list.tsx'
 
 /** InForceView lists the rules that a change would be in force on, or warns that there are none. */
 export function InForceView({ in_force_on: rules, in_force_on_total: total, warnings }: LimitsRemoved) {

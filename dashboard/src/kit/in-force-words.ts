@@ -1,6 +1,6 @@
 import { durationText } from 'sluice/internal/core/duration-text'
-import type { LimitsRemoved, PlainLimit, RuleInForce } from '../../api/operations.ts'
-import { wholeCount } from '../../format/count.ts'
+import type { LimitsRemoved, PlainLimit, RuleInForce } from '../api/operations.ts'
+import { wholeCount } from '../format/count.ts'
 
 /** plainText says a limit in words: 600 per minute. */
 export function plainText(limit: PlainLimit | null): string {

@@ -1,6 +1,6 @@
-import type { LimitTraffic, TrafficPeriod } from '../../api/operations.ts'
-import { wholeCount } from '../../format/count.ts'
-import { clockMinute, dayText } from '../../format/time.ts'
+import type { LimitTraffic, TrafficPeriod } from '../api/operations.ts'
+import { wholeCount } from '../format/count.ts'
+import { clockMinute, dayText } from '../format/time.ts'
 
 /** periodTitle says which requests were counted, with times in the zone of the viewer. */
 export function periodTitle({ period, from, to }: TrafficPeriod): string {

@@ -1,4 +1,4 @@
-import { fullTime } from '../../format/time.ts'
+import { fullTime } from '../format/time.ts'
 import { differences } from './differences.ts'
 
 /** A StoredChange is one field of a record, before and after. */

@@ -1,10 +1,10 @@
-import type { Preview } from '../../api/operations.ts'
-import { fullTime, utcText } from '../../format/time.ts'
-import { Count, Notice } from '../../ui/parts.tsx'
-import { type Column, RecordList } from '../record-list.tsx'
+import type { Preview } from '../api/operations.ts'
+import { fullTime, utcText } from '../format/time.ts'
+import { Count, Notice } from '../ui/parts.tsx'
 import { type Difference, differences } from './differences.ts'
 import { InForceView } from './in-force-view.tsx'
 import { changeTitle, fieldWords, isTime } from './preview-words.ts'
+import { type Column, RecordList } from './record-list.tsx'
 import { TrafficView } from './traffic-view.tsx'
 
 /** PreviewView shows what would change: each field before and after, who is affected, and what it would have meant for requests. */

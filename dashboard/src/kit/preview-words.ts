@@ -1,4 +1,4 @@
-import type { Preview } from '../../api/operations.ts'
+import type { Preview } from '../api/operations.ts'
 
 type Change = Pick<Preview['changes'][number], 'kind' | 'table' | 'id' | 'before' | 'after'>
 

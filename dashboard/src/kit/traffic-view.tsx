@@ -1,6 +1,6 @@
-import type { LimitTraffic, TrafficPeriod } from '../../api/operations.ts'
-import { wholeCount } from '../../format/count.ts'
-import { type Column, RecordList } from '../record-list.tsx'
+import type { LimitTraffic, TrafficPeriod } from '../api/operations.ts'
+import { wholeCount } from '../format/count.ts'
+import { type Column, RecordList } from './record-list.tsx'
 import { afterText, periodTitle, reasonsOf } from './traffic-words.ts'
 
 /** TrafficView compares requests that were made with what would have become of them. */

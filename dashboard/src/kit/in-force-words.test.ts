@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RuleInForce } from '../../api/operations.ts'
+import type { RuleInForce } from '../api/operations.ts'
 import { inForceText, isUnused, lowered, plainText } from './in-force-words.ts'
 
 const limit = { requests_per_unit: 1_200, unit: 'minute', window_ms: 60_000, burst: null }
