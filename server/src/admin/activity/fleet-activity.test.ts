@@ -31,7 +31,7 @@ function scene(isShadow = false) {
     return [process.report(0), process.report(0)]
   }) as unknown as AskProcesses
   const others = () => ({ ids: [], away: 1 })
-  const questions = new FleetQuestions({ node: '1', redis: undefined, others, answer: async () => '' })
+  const questions = new FleetQuestions({ node: '1', redis: undefined, others })
   const activity = new FleetActivity({ ask, questions, rules: () => RULES, book: () => book, isShadow })
   return { activity, asked }
 }

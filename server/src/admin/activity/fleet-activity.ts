@@ -10,6 +10,7 @@ import { rulesOf } from '../../observe/metrics/rules-of.ts'
 import type { AskProcesses } from '../../observe/reports/reports.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { partKey } from '../api/parts.ts'
+import { FleetQuery } from '../fleet/fleet-query.ts'
 import { type FleetList, type FleetQuestions, type FleetScope, MAX_ANSWER } from '../fleet/fleet-questions.ts'
 import { isText, isWhole } from '../fleet/read-values.ts'
 
@@ -40,24 +41,30 @@ export class FleetActivity {
   /** By set of rules: they change rarely. */
   readonly #byName = new WeakMap<RuleSet, ReadonlyMap<string, Rule>>()
 
+  readonly #query: FleetQuery<ActivityReport>
   #last: { readonly atMs: number; readonly report: Promise<ActivityReport> } | undefined
 
   constructor(parts: FleetActivityParts) {
     this.#parts = parts
+    this.#query = new FleetQuery(parts.questions, {
+      name: 'activity',
+      own: () => this.#own(),
+      sent: fittingActivity,
+      read: readActivity,
+    })
   }
 
   async list(scope: FleetScope): Promise<FleetList<RuleActivity> & { readonly rulesLeftOut: number }> {
-    const own = this.own()
-    const others = scope === 'node' ? NOBODY : await this.#parts.questions.ask('activity', [], readActivity)
-    const { rules, left } = mergeActivity([await own, ...others.answers.values()])
+    const { own, others, nodes, nodesLeftOut } = await this.#query.ask(scope)
+    const { rules, left } = mergeActivity([own, ...others.values()])
     const items = rules.map(([domain, id, minute, hour]) => {
       return { domain, id, isShadow: this.#isShadow(domain, id), lastMinute: counts(minute), lastHour: counts(hour) }
     })
-    return { items, nodes: 1 + others.answers.size, nodesLeftOut: others.leftOut, rulesLeftOut: left }
+    return { items, nodes, nodesLeftOut, rulesLeftOut: left }
   }
 
-  /** own is what rules did on this node. Processes are asked once a second at the most, however many look. */
-  own(): Promise<ActivityReport> {
+  /** What rules did on this node. Processes are asked once a second at most, however many look. */
+  #own(): Promise<ActivityReport> {
     const nowMs = performance.now()
     if (this.#last === undefined || nowMs - this.#last.atMs >= KEPT_MS) {
       this.#last = { atMs: nowMs, report: this.#asked() }
@@ -90,13 +97,11 @@ export class FleetActivity {
 /** A report of 5,000 rules takes a process milliseconds. */
 const KEPT_MS = 1_000
 
-const NOBODY = { answers: new Map<string, ActivityReport>(), leftOut: 0 }
-
 function counts([allowed, refused, shadowRefused]: ActivityRow[2]): ActivityCounts {
   return { allowed, refused, shadowRefused }
 }
 
-/** fittingActivity cuts a report so that it can be told to others, and says how many rules that left out. */
+/** Cuts a report so that it can be sent to others, and says how many rules that left out. */
 export function fittingActivity({ rules, left }: ActivityReport): ActivityReport {
   let length = 0
   let most = 0

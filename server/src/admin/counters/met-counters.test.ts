@@ -48,7 +48,6 @@ function scene(memory: Memory, { isKeySeen = true } = {}) {
   const questions = new FleetQuestions({
     ...{ node: '1', redis: undefined },
     others: () => ({ ids: [], away: 0 }),
-    answer: async () => '',
   })
   const met = new MetCounters({
     recent: new FleetCallers({ node: '1', ask: processes, questions }),

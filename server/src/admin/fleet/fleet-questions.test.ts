@@ -3,7 +3,7 @@ import { RedisStore } from 'sluice/internal/stores/redis/redis-store'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { sharedRedis } from '../../../../tests/servers/shared.ts'
 import { until } from '../../../../tests/servers/until.mjs'
-import { type About, FleetQuestions, MAX_ANSWER, type QuestionName } from './fleet-questions.ts'
+import { type About, FleetQuestions, MAX_ANSWER } from './fleet-questions.ts'
 
 const asText = (answer: unknown): string | undefined => (typeof answer === 'string' ? answer : undefined)
 
@@ -13,11 +13,7 @@ async function fleet() {
   const keyPrefix = randomUUID()
   const asked: string[] = []
   let heard = 0
-  const node = async (
-    id: string,
-    others: readonly string[],
-    answer?: (name: QuestionName, about: About) => unknown,
-  ) => {
+  const node = async (id: string, others: readonly string[], answer?: (name: string, about: About) => unknown) => {
     const store = await new Promise<RedisStore>((resolve) => {
       const opened: RedisStore = new RedisStore({ url, keyPrefix, events: { connected: () => resolve(opened) } })
     })
@@ -27,11 +23,13 @@ async function fleet() {
       others: () => ({ ids: others, away: 0 }),
       // No second passes.
       nowMs: () => 0,
-      answer: async (name, about) => {
+    })
+    for (const name of ['refusals', 'nearLimits', 'activity']) {
+      questions.answer(name, async (about) => {
         asked.push(`${id} ${name} ${about.join()}`)
         return answer === undefined ? `${id} says ${about.join()}` : answer(name, about)
-      },
-    })
+      })
+    }
     await questions.listen()
     await new Promise<void>((resolve) => {
       store.listen({ noticed: () => void heard++, connected: (isConnected) => isConnected && resolve() })
@@ -124,7 +122,6 @@ describe('nodes that ask each other', () => {
       node: '1',
       redis: undefined,
       others: () => ({ ids: [], away: 0 }),
-      answer: async () => '',
     })
     await questions.listen()
     expect(await questions.ask('refusals', [], asText)).toEqual({ answers: new Map(), leftOut: 0 })

@@ -15,10 +15,6 @@ export interface FleetList<T> {
   readonly nodesLeftOut: number
 }
 
-/** QUESTIONS are what nodes can be asked for. */
-export const QUESTIONS = ['refusals', 'nearLimits', 'activity', 'owners'] as const
-export type QuestionName = (typeof QUESTIONS)[number]
-
 /** What a question is about, in texts. */
 export type About = readonly string[]
 
@@ -37,8 +33,6 @@ export interface FleetQuestionsParts {
   readonly redis: (() => Promise<Shared>) | undefined
   /** The other nodes that are there, and how many are away. */
   readonly others: () => { readonly ids: readonly string[]; readonly away: number }
-  /** answer is what this node tells when it is asked: plain data. */
-  readonly answer: (name: QuestionName, about: About) => Promise<unknown>
   readonly nowMs?: () => number
 }
 
@@ -62,6 +56,7 @@ export class FleetQuestions {
   readonly #parts: FleetQuestionsParts
   readonly #nowMs: () => number
   readonly #kept = new Map<string, { readonly atMs: number; readonly found: Promise<FleetAnswers<unknown>> }>()
+  readonly #answers = new Map<string, (about: About) => Promise<unknown>>()
   #asked = 0
   #answering = 0
   #second = { atMs: 0, answers: 0 }
@@ -71,6 +66,11 @@ export class FleetQuestions {
   constructor(parts: FleetQuestionsParts) {
     this.#parts = parts
     this.#nowMs = parts.nowMs ?? Date.now
+  }
+
+  /** Says what this node answers when it is asked by a name: plain data. */
+  answer(name: string, answer: (about: About) => Promise<unknown>): void {
+    this.#answers.set(name, answer)
   }
 
   /** listen begins to answer. It resolves when questions are heard, or never will be. */
@@ -94,7 +94,7 @@ export class FleetQuestions {
    * ask returns what other nodes answer, as far as `read` understands it. It never rejects: a node that does not answer in time,
    * or in another form, is left out.
    */
-  async ask<T>(name: QuestionName, about: About, read: (answer: unknown) => T | undefined): Promise<FleetAnswers<T>> {
+  async ask<T>(name: string, about: About, read: (answer: unknown) => T | undefined): Promise<FleetAnswers<T>> {
     const { answers, leftOut } = await this.#found(name, about)
     const understood = new Map<string, T>()
     for (const [node, answer] of answers) {
@@ -104,7 +104,7 @@ export class FleetQuestions {
     return { answers: understood, leftOut: leftOut + answers.size - understood.size }
   }
 
-  #found(name: QuestionName, about: About): Promise<FleetAnswers<unknown>> {
+  #found(name: string, about: About): Promise<FleetAnswers<unknown>> {
     const nowMs = this.#nowMs()
     for (const [question, { atMs }] of this.#kept) {
       if (nowMs - atMs < KEPT_MS && nowMs >= atMs) break
@@ -152,10 +152,12 @@ export class FleetQuestions {
   /** #heard answers a question of another node. It never rejects. */
   async #heard(text: string): Promise<void> {
     const question = questionIn(text)
-    if (question === undefined || question.asker === this.#parts.node || !this.#mayAnswer()) return
+    if (question === undefined || question.asker === this.#parts.node) return
+    const answered = this.#answers.get(question.name)
+    if (answered === undefined || !this.#mayAnswer()) return
     this.#answering++
     try {
-      const answer = JSON.stringify(await this.#parts.answer(question.name, question.about))
+      const answer = JSON.stringify(await answered(question.about))
       if (answer.length > MAX_ANSWER) return
       await (await this.#parts.redis?.())?.answers.put(question.id, this.#parts.node, answer)
     } catch {
@@ -179,7 +181,7 @@ const ID = /^[0-9a-f]{16}$/
 interface Question {
   readonly id: string
   readonly asker: string
-  readonly name: QuestionName
+  readonly name: string
   readonly about: About
 }
 
@@ -188,9 +190,8 @@ function questionIn(text: string): Question | undefined {
   const value = parsed(text)
   if (!Array.isArray(value) || value.length > 3 + MAX_ABOUT || !value.every((each) => typeof each === 'string'))
     return undefined
-  const [id = '', asker = '', name, ...about] = value as string[]
-  const known = QUESTIONS.find((each) => each === name)
-  return known === undefined || !ID.test(id) ? undefined : { id, asker, name: known, about }
+  const [id = '', asker = '', name = '', ...about] = value as string[]
+  return ID.test(id) ? { id, asker, name, about } : undefined
 }
 
 function parsed(text: string): unknown {

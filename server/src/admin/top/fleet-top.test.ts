@@ -52,7 +52,7 @@ function scene(records: Records, scoped: Partial<ScopedReport> = {}) {
     },
     others,
     ask: processes,
-    questions: new FleetQuestions({ node: '1', redis: undefined, others, answer: async () => '' }),
+    questions: new FleetQuestions({ node: '1', redis: undefined, others }),
     book: () => book,
     keys: open.keys,
     entries: CALLER_ENTRIES,

@@ -10,6 +10,7 @@ import { KeyRecord } from '../../quotas/book/records.ts'
 import { partKey } from '../api/parts.ts'
 import { customerOf } from '../callers/callers.ts'
 import { spelledSecret } from '../callers/key-owners.ts'
+import { FleetQuery } from '../fleet/fleet-query.ts'
 import type { FleetQuestions } from '../fleet/fleet-questions.ts'
 import { isText } from '../fleet/read-values.ts'
 import type { ScopedReport } from '../hot-keys/hot-keys-route.ts'
@@ -59,6 +60,7 @@ const REMEMBERED_KEYS = 4_096
 export class FleetTop {
   readonly #parts: FleetTopParts
   readonly #nowMs: () => number
+  readonly #ownersQuery: FleetQuery<KeyOwners>
   #last: { readonly atMs: number; readonly report: Promise<ScopedReport> } | undefined
   /** The ids of API keys' records by how the keys are spelled, and until when that is believed. */
   readonly #owners = new TwoGenerations<string, { readonly keyId: string | undefined; readonly untilMs: number }>(
@@ -68,6 +70,12 @@ export class FleetTop {
   constructor(parts: FleetTopParts) {
     this.#parts = parts
     this.#nowMs = parts.nowMs ?? Date.now
+    this.#ownersQuery = new FleetQuery(parts.questions, {
+      name: 'owners',
+      own: (about) => this.#ownOwners(about),
+      sent: (answer) => answer,
+      read: readOwners,
+    })
   }
 
   async top(by: TopRanking, period: TopPeriod, limit: number) {
@@ -148,16 +156,20 @@ export class FleetTop {
     return { customerId: customerOf(record)?.id, keyId: record?.id }
   }
 
+  async #ownOwners(shown: readonly string[]): Promise<KeyOwners> {
+    return Object.assign({}, ...(await this.#parts.ask('owners', shown)))
+  }
+
   /** #learn asks the processes of this node, and then other nodes, whose keys those are that are not known yet. */
   async #learn(spelled: readonly string[]): Promise<void> {
     if (this.#parts.book() === undefined) return
     const nowMs = this.#nowMs()
     const unknown = [...new Set(spelled)].filter((text) => !((this.#owners.get(text)?.untilMs ?? 0) > nowMs))
     if (unknown.length === 0) return
-    const found = Object.assign({}, ...(await this.#parts.ask('owners', unknown))) as Record<string, string>
+    const found: Record<string, string> = { ...(await this.#ownOwners(unknown)) }
     const missing = unknown.filter((text) => found[text] === undefined)
     if (missing.length > 0) {
-      const { answers } = await this.#parts.questions.ask('owners', missing, readOwners)
+      const { answers } = await this.#ownersQuery.others(missing)
       for (const told of answers.values()) for (const text of missing) found[text] ??= told[text]
     }
     for (const text of unknown) {
@@ -166,6 +178,9 @@ export class FleetTop {
     }
   }
 }
+
+/** The ids of API keys' records, by how the keys are shown. */
+type KeyOwners = Readonly<Record<string, string>>
 
 interface Caller {
   /** A key as it is spelled, the id of a customer, or the id of a key's record. */

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
-import { ACTIVITY, FleetActivity, fittingActivity } from '../../admin/activity/fleet-activity.ts'
+import { ACTIVITY, FleetActivity } from '../../admin/activity/fleet-activity.ts'
 import { PREVIEW } from '../../admin/api/change.ts'
 import { AdminParts, PROBLEMS, TIER_USAGE } from '../../admin/api/parts.ts'
 import { nameOf, type SeenKeys } from '../../admin/callers/callers.ts'
@@ -19,7 +19,7 @@ import { NodeFigures } from '../../admin/nodes/node-figures.ts'
 import type { WorkerState } from '../../admin/nodes/node-note.ts'
 import { ChangePreview } from '../../admin/preview/change-preview.ts'
 import { RecordCheck } from '../../admin/preview/record-problems.ts'
-import { FleetCallers, fitting, RECENT } from '../../admin/refusals/recent-callers.ts'
+import { FleetCallers, RECENT } from '../../admin/refusals/recent-callers.ts'
 import { FleetTop, TOP } from '../../admin/top/fleet-top.ts'
 import type { AskProcesses } from '../../observe/reports/reports.ts'
 import type { AuditLog } from '../../quotas/audit/audit-log.ts'
@@ -111,17 +111,7 @@ export function openFleetViews(parts: FleetViewsParts): FleetViews {
   })
   live.start()
   const others = () => nodes.ids()
-  const questions = new FleetQuestions({
-    node: nodes.id,
-    redis,
-    others,
-    answer: async (name, about) => {
-      if (name === 'refusals') return fitting(await recent.ownRefusals(about))
-      if (name === 'nearLimits') return fitting(await recent.ownNearLimits())
-      if (name === 'activity') return fittingActivity(await activity.own())
-      return Object.assign({}, ...(await ask('owners', about)))
-    },
-  })
+  const questions = new FleetQuestions({ node: nodes.id, redis, others })
   const recent = new FleetCallers({ node: nodes.id, ask, questions })
   const activity = new FleetActivity({ ask, questions, rules, book, isShadow: config.shadowMode })
   const { keys } = store
