@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Decision } from 'sluice/internal/core/combine'
 import type { CheckRequest, Entry } from 'sluice/internal/core/request'
+import { blocks } from '../../admin/blocks/table.ts'
+import { customers } from '../../admin/customers/table.ts'
+import { grants } from '../../admin/grants/table.ts'
+import { api_keys } from '../../admin/keys/table.ts'
+import { overrides } from '../../admin/overrides/table.ts'
+import { switches } from '../../admin/switches/table.ts'
+import { tiers } from '../../admin/tiers/table.ts'
 import type {
   ApiKey,
   Block,
@@ -21,18 +28,17 @@ export const START_MS = 1_780_000_000_000
 /** hash stands for the keyed hash of the service. */
 export const hash = (key: string): string => createHash('sha256').update(key).digest('hex')
 
-const always = { effectiveAtMs: 0, expiresAtMs: undefined }
-const seen = { version: 1, createdAtMs: 0, updatedAtMs: 0 }
+// Samples are made by the tables, so that a new field needs no sample.
+const making = (id: string) => ({ id, nowMs: 0 })
 
 export function customer(id: string, changes: Partial<Customer> = {}): Customer {
-  const own = { id, name: id, tier: undefined, status: 'active', timeZone: 'UTC', periodAnchor: undefined } as const
-  return { ...own, metadata: {}, ...seen, ...changes }
+  return { ...customers.made({}, making(id), { id }), version: 1, ...changes }
 }
 
-/** key is an API key whose value is its id with `-secret` behind it. */
+/** Returns an API key whose value is its id with `-secret` behind it. */
 export function key(id: string, customerId: string | undefined, changes: Partial<ApiKey> = {}): ApiKey {
-  const own = { id, hash: hash(`${id}-secret`), prefix: id.slice(0, 4), customerId, name: '', tier: undefined }
-  return { ...own, version: 1, createdAtMs: 0, revokedAtMs: undefined, ...changes }
+  const own = { id, hash: hash(`${id}-secret`), prefix: id.slice(0, 4), customerId }
+  return { ...api_keys.made({}, making(id), own), version: 1, ...changes }
 }
 
 export const ofCustomer = (customerId: string): Subject => ({ kind: 'customer', customerId })
@@ -44,28 +50,24 @@ export function override(
   requestsPerUnit: number,
   changes: Partial<Override> = {},
 ): Override {
-  const numbers = { requestsPerUnit, unit: 'minute', algorithm: undefined, burst: undefined } as const
-  const why = { reason: undefined, ticket: undefined }
-  const scope = { domain: undefined, rule: undefined }
-  return { id, subject, descriptor: 'default', ...scope, ...numbers, ...why, ...always, ...seen, ...changes }
+  const given = { requests_per_unit: requestsPerUnit, unit: 'minute' }
+  return { ...overrides.made(given, making(id), { id, subject }), version: 1, ...changes }
 }
 
 export function grant(id: string, customerId: string, amount: number, changes: Partial<Grant> = {}): Grant {
-  const why = { reason: undefined, ticket: undefined }
-  return { id, customerId, descriptor: 'default', amount, ...why, ...always, version: 1, createdAtMs: 0, ...changes }
+  return { ...grants.made({ amount }, making(id), { id, customerId }), version: 1, ...changes }
 }
 
 export function block(id: string, subject: Block['subject'], changes: Partial<Block> = {}): Block {
-  const answer = { reason: undefined, status: 403, body: undefined }
-  return { id, subject, ...answer, ...always, version: 1, createdAtMs: 0, ...changes }
+  return { ...blocks.made({}, making(id), { id, subject }), version: 1, ...changes }
 }
 
 export function tier(domain: string, name: string, limits: unknown): StoredTier {
-  return { domain, name, limits, version: 1, updatedAtMs: 0 }
+  return { ...tiers.made({ limits }, making(''), { domain, name }), version: 1 }
 }
 
 export function ruleSwitch(rule: RuleSwitch['rule'], mode: RuleSwitch['mode']): RuleSwitch {
-  return { rule, mode, reason: undefined, version: 1, updatedAtMs: 0 }
+  return { ...switches.made({ mode }, making(''), { rule }), version: 1 }
 }
 
 export type Records = { readonly [T in QuotaTable]?: readonly QuotaRecords[T][] }

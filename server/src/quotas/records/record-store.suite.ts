@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../../../tests/servers/until.mjs'
+import { customers } from '../../admin/customers/table.ts'
 import { tokens } from '../../admin/tokens/table.ts'
 import { deliveries, endpoints } from '../../admin/webhooks/table.ts'
 import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
@@ -13,16 +14,13 @@ import { QuotaFeed } from './quota-feed.ts'
 export const SUPPORT: Actor = { id: 'token-1', name: 'Support', address: '192.0.2.7', reason: 'a call' }
 
 export const customer = (id: string, more: Partial<Customer> = {}): Customer => ({
-  id,
+  ...customers.made({}, { id, nowMs: 0 }, { id }),
   name: `Customer ${id}`,
   tier: 'pro',
   status: 'active',
   timeZone: 'Europe/Berlin',
   periodAnchor: '2026-01-31',
   metadata: { billing: 'cus_1' },
-  version: 0,
-  createdAtMs: 0,
-  updatedAtMs: 0,
   ...more,
 })
 
