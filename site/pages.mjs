@@ -17,6 +17,7 @@ export const MENU = [
       'rules',
       'identity',
       'quotas',
+      'ledger',
       'consistency',
       'shedding',
       'middleware',

@@ -1,4 +1,5 @@
 import { got, SluiceError } from './errors.ts'
+import { ZoneClock } from './zone-clock.ts'
 
 export type CalendarUnit = 'day' | 'week' | 'month' | 'year'
 
@@ -32,7 +33,7 @@ export class Calendar {
   readonly unit: CalendarUnit
   readonly timeZone: string
   readonly isOfCustomer: boolean
-  readonly #format: Intl.DateTimeFormat
+  readonly #clock: ZoneClock
   #last: CalendarWindow = { startMs: 0, endMs: 0 }
   #lastButOne: CalendarWindow = this.#last
 
@@ -45,14 +46,14 @@ export class Calendar {
     this.unit = unit
     this.timeZone = timeZone
     this.isOfCustomer = isOfCustomer
-    this.#format = zoneFormat(timeZone, `${where}.timeZone`)
+    this.#clock = new ZoneClock(timeZone, `${where}.timeZone`)
   }
 
   windowAt(nowMs: number): CalendarWindow {
     if (contains(this.#last, nowMs)) return this.#last
     const lastButOne = this.#lastButOne
     this.#lastButOne = this.#last
-    this.#last = contains(lastButOne, nowMs) ? lastButOne : this.#compute(nowMs, this.#localMs(nowMs))
+    this.#last = contains(lastButOne, nowMs) ? lastButOne : this.#compute(nowMs, this.#clock.localMs(nowMs))
     return this.#last
   }
 
@@ -72,53 +73,13 @@ export class Calendar {
       year: [Date.UTC(year, 0, 1), Date.UTC(year + 1, 0, 1)],
     }
     const [localStart, localEnd] = dates[this.unit]
-    const window = { startMs: this.#instantOf(localStart), endMs: this.#instantOf(localEnd) }
+    const window = { startMs: this.#clock.instantOf(localStart), endMs: this.#clock.instantOf(localEnd) }
     // Where a clock change repeats midnight, an instant can read as the day before or after the one it belongs to.
     if (nowMs < window.startMs) return this.#compute(nowMs, localStart - 1)
     return nowMs < window.endMs ? window : this.#compute(nowMs, localEnd)
-  }
-
-  /** Reads the zone's wall clock at an instant, as if that reading were UTC. */
-  #localMs(instantMs: number): number {
-    const part = { year: 0, month: 0, day: 0, hour: 0, minute: 0, second: 0 }
-    for (const { type, value } of this.#format.formatToParts(instantMs)) {
-      if (type in part) part[type as keyof typeof part] = Number(value)
-    }
-    return Date.UTC(part.year, part.month - 1, part.day, part.hour, part.minute, part.second)
-  }
-
-  /**
-   * Finds the first instant at which the zone's wall clock reads localMs or later. Where daylight saving skips that
-   * reading (midnight does not exist on some days in some zones), this is the moment of the skip.
-   */
-  #instantOf(localMs: number): number {
-    let low = localMs - DAY_MS
-    let high = localMs + DAY_MS
-    while (low < high) {
-      const middle = Math.floor((low + high) / 2)
-      if (this.#localMs(middle) >= localMs) high = middle
-      else low = middle + 1
-    }
-    return low
   }
 }
 
 function contains({ startMs, endMs }: CalendarWindow, instantMs: number): boolean {
   return startMs <= instantMs && instantMs < endMs
-}
-
-function zoneFormat(timeZone: string, where: string): Intl.DateTimeFormat {
-  try {
-    return new Intl.DateTimeFormat('en-u-ca-gregory-hc-h23', {
-      timeZone,
-      year: 'numeric',
-      month: 'numeric',
-      day: 'numeric',
-      hour: 'numeric',
-      minute: 'numeric',
-      second: 'numeric',
-    })
-  } catch {
-    throw new SluiceError('CALENDAR_INVALID', where, got(timeZone))
-  }
 }

@@ -72,7 +72,8 @@ export const SERVICE_RULES = {
   NOT_HEALTHY: 'The node did not report that it is ready (/readyz of its admin port) or alive (/livez).',
   SIZE_INVALID:
     'Give --rate and --keys as whole numbers such as 10000, 500k or 10M, --limits from 1 to 100, and --leased as a share such as 90%.',
-  SUBCOMMAND_INVALID: 'Use sluice token create, first, list or revoke ID; or sluice audit verify, list or export.',
+  SUBCOMMAND_INVALID:
+    'Use sluice token create, first, list or revoke ID; sluice audit verify, list or export; or sluice ledger verify.',
   AUDIT_BROKEN: 'Entries of the audit log were changed or removed after they were written.',
   COMMAND_UNKNOWN: 'Run sluice --help to list the commands.',
   PORT_UNAVAILABLE: 'Stop the other process or choose another port; 0 picks a free one.',
@@ -131,6 +132,15 @@ export const SERVICE_RULES = {
   DATABASE_UNAVAILABLE: 'Decisions continue with the last known records. Retry changes in a few seconds.',
   DATABASE_EMPTY:
     'A node creates the schema at its first start. Check the address; where nodes have run, the schema was removed.',
+  LEDGER_SHORT: 'The allowance, then grants, then credits must pay for all of a request.',
+  LEDGER_ID_REUSED: 'An id belongs to one request. Repeat that one unchanged, or choose another id.',
+  LEDGER_HOLD_UNKNOWN: 'Reserve first, or book an event.',
+  LEDGER_HOLD_RESOLVED: 'A reservation is resolved once. Book more as an event.',
+  LEDGER_EVENT_IN_FUTURE: 'Events are at most five minutes ahead of the database. Correct the clock of the sender.',
+  LEDGER_AMOUNT_TOO_LARGE: 'Sums are at most 9007199254740991, and corrections at most what they correct.',
+  LEDGER_PERIOD_OPEN: 'Only a period that has ended is closed, once.',
+  LEDGER_BROKEN: 'Do not bill from this ledger: its balances are not the sums of its entries.',
+  LEDGER_BUSY: 'Retry in a second, with the same id.',
   DATABASE_FAILED: 'The database refused the statement. Check its permissions, disk space and schema.',
   DATABASE_LOCKED:
     'A data directory can be used by one process at a time. Use --admin to ask the service that has it open.',

@@ -6,7 +6,9 @@ import { connected, firstTokenOf, startWith } from '../cli/sluice-process.suite.
 import { sharedPostgres, sharedRedis } from '../servers/shared.ts'
 import { commandsOf, runCommands } from './curl.suite.ts'
 
-it('docs/quotas.md and docs/admin-api.md can be pasted from top to bottom, twice', { timeout: SLOW_MS }, async () => {
+it('docs/quotas.md, docs/admin-api.md and docs/ledger.md can be pasted from top to bottom, twice', {
+  timeout: SLOW_MS,
+}, async () => {
   const server = await sharedPostgres()
   const env = {
     DATABASE_URL: server.url(await server.createDatabase()),
@@ -23,7 +25,7 @@ it('docs/quotas.md and docs/admin-api.md can be pasted from top to bottom, twice
     ['8080', started.url],
     ['8082', started.admin],
   ])
-  for (const page of ['quotas.md', 'admin-api.md', 'quotas.md', 'admin-api.md']) {
+  for (const page of ['quotas.md', 'admin-api.md', 'ledger.md', 'quotas.md', 'admin-api.md']) {
     const commands = commandsOf(page).map((command) => command.replace('--data .sluice', `--data ${dataDir}`))
     expect(commands.length).toBeGreaterThan(9)
     await runCommands(commands, { addresses, cwd: dirname(dataDir), env: {} })

@@ -27,6 +27,7 @@ const SNAPSHOT: QuotaSnapshot = {
   blocks: [block('b0', ofCustomer('c2999'))],
   tiers: [],
   switches: [],
+  meters: [],
   revision: 1,
 }
 

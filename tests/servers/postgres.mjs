@@ -66,15 +66,18 @@ export class PostgresEndpoint {
 /** A PostgreSQL that this process has started, and that ends with it. */
 export class PostgresServer extends PostgresEndpoint {
   #dir
+  #settings
   #process
 
   /**
    * @param {PostgresAddress} address
    * @param {string} dir
+   * @param {readonly string[]} [more] settings
    */
-  constructor(address, dir) {
+  constructor(address, dir, more = []) {
     super(address)
     this.#dir = dir
+    this.#settings = [...settings, ...more]
     this.#process = this.#launch()
   }
 
@@ -82,7 +85,7 @@ export class PostgresServer extends PostgresEndpoint {
     const data = join(this.#dir, 'data')
     return new ServerProcess({
       command: 'postgres',
-      args: ['-D', data, '-p', `${this.port}`, '-k', this.#dir, ...settings.flatMap((each) => ['-c', each])],
+      args: ['-D', data, '-p', `${this.port}`, '-k', this.#dir, ...this.#settings.flatMap((each) => ['-c', each])],
       dir: this.#dir,
       ...unprivileged(),
     })
@@ -195,10 +198,12 @@ async function initialize(data, user) {
 }
 
 /**
- * Starts a PostgreSQL on a free loopback port, in a temporary folder, and resolves when it answers.
+ * Starts a PostgreSQL on a free loopback port, in a temporary folder, and resolves when it answers. `more` are
+ * settings in place of ours.
+ * @param {readonly string[]} [more]
  * @returns {Promise<PostgresServer>}
  */
-export async function startPostgres() {
+export async function startPostgres(more = []) {
   const dir = makeTemporaryDir('postgres')
   const password = randomBytes(8).toString('hex')
   const { user } = unprivileged()
@@ -207,7 +212,7 @@ export async function startPostgres() {
   if (user !== undefined) chownSync(dir, user.uid, user.gid)
   await fillData(dir, user)
   for (let attempt = 1; ; attempt++) {
-    const server = new PostgresServer({ port: await freePort(), password }, dir)
+    const server = new PostgresServer({ port: await freePort(), password }, dir, more)
     try {
       await server.ready()
       return server

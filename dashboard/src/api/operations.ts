@@ -58,6 +58,14 @@ export type AuditEntry = {
   readonly hash: string
 }
 
+export type Available = {
+  /** of the plan, what was carried over included */
+  readonly allowance: number
+  readonly grants: number
+  readonly credits: number
+  readonly overdraft: number
+}
+
 export type Block = {
   readonly id: string
   readonly customer_id: string | null
@@ -84,6 +92,27 @@ export type BlockedBy = {
   /** null: without end */
   readonly ends_in_ms: number | null
   readonly what_would_admit: string
+}
+
+export type Closed = {
+  readonly balance: LedgerBalance
+}
+
+export type Commit = {
+  readonly customer: string
+  readonly meter: string
+  /** chosen by the caller, once for each request */
+  readonly id: string
+  /** 0 releases */
+  readonly used: number
+}
+
+export type Corrected = {
+  readonly id: string
+  readonly amount: number
+  /** it had been done before, and was not done again */
+  readonly repeated: boolean
+  readonly balance: LedgerBalance
 }
 
 export type Counter = {
@@ -267,6 +296,27 @@ export type CustomerWithParts = {
   readonly included?: CustomerParts | null | undefined
 }
 
+export type EventResult = {
+  readonly id: string
+  readonly result: 'accepted' | 'duplicate' | 'refused'
+  /** why it was refused, as in docs/errors.md */
+  readonly code: string | null
+  readonly paid_from: PaidFrom | null
+  readonly shortage: Shortage | null
+}
+
+export type Events = {
+  readonly events: readonly {
+    readonly customer: string
+    readonly meter: string
+    /** chosen by the caller, once for each request */
+    readonly id: string
+    readonly amount: number
+    /** when it happened; now by default */
+    readonly at?: string | null | undefined
+  }[]
+}
+
 export type Grant = {
   readonly id: string
   readonly customer_id: string
@@ -307,6 +357,14 @@ export type GrantMade = {
   readonly warnings: readonly string[]
 }
 
+export type Issued = {
+  readonly id: string
+  readonly amount: number
+  /** it had been done before, and was not done again */
+  readonly repeated: boolean
+  readonly balance: LedgerBalance
+}
+
 export type KeyUsage = {
   readonly api_key: string
   /** of the first limit */
@@ -330,6 +388,49 @@ export type Layer = {
   readonly reason: string | null
   readonly version: number | null
   readonly updated_at: string | null
+}
+
+export type LedgerBalance = {
+  /** what a request could be paid from now */
+  readonly available: Available
+  /** kept for open reservations */
+  readonly held: number
+  readonly debt: number
+  readonly period: {
+    readonly start: string
+    readonly end: string
+  }
+}
+
+export type LedgerEntry = {
+  /** 1, 2, 3, … within the account, without a gap */
+  readonly number: number
+  /** as the caller named it; null: the ledger made it */
+  readonly id: string | null
+  readonly kind: string
+  /** 0: the overdraft; -1: paid for by nothing */
+  readonly lot: number
+  readonly amount: number
+  readonly reserved: number | null
+  /** when it was booked */
+  readonly at: string
+  /** when it happened */
+  readonly event_at: string
+  /** the number of the entry that it corrects */
+  readonly corrects: number | null
+  readonly note: string | null
+}
+
+export type LedgerLot = {
+  readonly number: number
+  readonly kind: 'carried' | 'allowance' | 'grant' | 'credit'
+  /** lower pays first, within a kind */
+  readonly priority: number
+  readonly effective_at: string
+  readonly expires_at: string | null
+  readonly issued: number
+  readonly remaining: number
+  readonly held: number
 }
 
 export type LimitChange = {
@@ -481,7 +582,7 @@ export type MadeChange = {
 export type MadeToken = {
   readonly id: string
   readonly name: string
-  readonly role: 'viewer' | 'operator' | 'admin'
+  readonly role: 'viewer' | 'operator' | 'admin' | 'ledger'
   /** the first characters of the token */
   readonly prefix: string
   readonly created_at: string
@@ -525,6 +626,59 @@ export type Matched = {
     /** where nothing matches: what there is on this level */
     readonly known: readonly string[]
   }[]
+}
+
+export type Meter = {
+  readonly id: string
+  /** what it counts, for people; the id by default */
+  readonly unit: string
+  /** for how long an allowance is; `month` by default */
+  readonly period: 'day' | 'week' | 'month' | 'year'
+  /** what a customer may use in a period whose tier is not in `allowances`; 0 by default */
+  readonly allowance: number
+  /** what customers may use in a period, by tier */
+  readonly allowances: { readonly [name: string]: number }
+  /** how much of an allowance is carried over if it was not used, at most; 0 by default */
+  readonly carry_most: number
+  /** for how many periods it is carried over; 1 by default */
+  readonly carry_periods: number
+  /** for how long after its end a period takes events that happened in it; 0 by default */
+  readonly grace_seconds: number
+  /** how far below zero a customer may go; 0 by default */
+  readonly overdraft: number
+  /** for how long a reservation lasts that does not say; 300 by default */
+  readonly hold_seconds: number
+  /** the status of refusals, 402 or 429; 402 by default */
+  readonly refusal_status: number
+  /** rises with every change; the ETag */
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export type MeterFields = {
+  /** what it counts, for people; the id by default */
+  readonly unit?: string | null | undefined
+  /** for how long an allowance is; `month` by default */
+  readonly period?: 'day' | 'week' | 'month' | 'year' | null | undefined
+  /** what a customer may use in a period whose tier is not in `allowances`; 0 by default */
+  readonly allowance?: number | null | undefined
+  /** what customers may use in a period, by tier */
+  readonly allowances?: { readonly [name: string]: number } | null | undefined
+  /** how much of an allowance is carried over if it was not used, at most; 0 by default */
+  readonly carry_most?: number | null | undefined
+  /** for how many periods it is carried over; 1 by default */
+  readonly carry_periods?: number | null | undefined
+  /** for how long after its end a period takes events that happened in it; 0 by default */
+  readonly grace_seconds?: number | null | undefined
+  /** how far below zero a customer may go; 0 by default */
+  readonly overdraft?: number | null | undefined
+  /** for how long a reservation lasts that does not say; 300 by default */
+  readonly hold_seconds?: number | null | undefined
+  /** the status of refusals, 402 or 429; 402 by default */
+  readonly refusal_status?: number | null | undefined
+  /** why; for the audit log */
+  readonly reason?: string | null | undefined
 }
 
 export type NearLimit = {
@@ -586,6 +740,15 @@ export type NewBlock = {
   readonly cidr?: string | null | undefined
 }
 
+export type NewCorrection = {
+  readonly id: string
+  /** the id of the reservation or event */
+  readonly corrects: string
+  /** how much of it */
+  readonly amount: number
+  readonly reason?: string | null | undefined
+}
+
 export type NewCustomer = {
   /** the id by default */
   readonly name?: string | null | undefined
@@ -612,6 +775,20 @@ export type NewGrant = {
   readonly effective_at?: string | null | undefined
   /** when it ends; null: never */
   readonly expires_at?: string | null | undefined
+}
+
+export type NewIssue = {
+  /** chosen by the caller: the same id is booked once */
+  readonly id: string
+  readonly kind: 'grant' | 'credit'
+  readonly amount: number
+  /** lower pays first; 50 by default */
+  readonly priority?: number | null | undefined
+  /** when it takes effect; now, unless told otherwise */
+  readonly effective_at?: string | null | undefined
+  /** when it ends by itself; null: never */
+  readonly expires_at?: string | null | undefined
+  readonly reason?: string | null | undefined
 }
 
 export type NewKey = {
@@ -654,7 +831,7 @@ export type NewSwitch = {
 
 export type NewToken = {
   readonly name: string
-  readonly role: 'viewer' | 'operator' | 'admin'
+  readonly role: 'viewer' | 'operator' | 'admin' | 'ledger'
   readonly expires_at?: string | null | undefined
   readonly reason?: string | null | undefined
 }
@@ -813,6 +990,22 @@ export type OverrideFields = {
   readonly api_key_id?: string | null | undefined
 }
 
+export type PaidFrom = {
+  /** of the plan, what was carried over included */
+  readonly allowance: number
+  readonly grants: number
+  readonly credits: number
+  readonly overdraft: number
+  /** used, and paid for by nothing */
+  readonly unpaid: number
+}
+
+export type PeriodToClose = {
+  /** of the period */
+  readonly start: string
+  readonly reason?: string | null | undefined
+}
+
 export type PlainLimit = {
   readonly requests_per_unit: number
   /** null: the window is not a unit */
@@ -827,7 +1020,7 @@ export type Preview = {
   /** true: nothing was changed */
   readonly dry_run: boolean
   readonly changes: readonly {
-    readonly kind: 'record' | 'rules' | 'counters' | 'token' | 'webhook'
+    readonly kind: 'record' | 'rules' | 'counters' | 'token' | 'webhook' | 'ledger'
     readonly table: string | null
     readonly id: string | null
     readonly before: unknown
@@ -970,6 +1163,43 @@ export type Refusal = {
   readonly retry_after_ms: number | null
 }
 
+export type Release = {
+  readonly customer: string
+  readonly meter: string
+  /** chosen by the caller, once for each request */
+  readonly id: string
+}
+
+export type Released = {
+  readonly id: string
+  /** it had been done before, and was not done again */
+  readonly repeated: boolean
+  readonly balance: LedgerBalance
+}
+
+export type Reservation = {
+  readonly customer: string
+  readonly meter: string
+  /** chosen by the caller, once for each request */
+  readonly id: string
+  /** the most that the request may use */
+  readonly amount: number
+  /** for how long; as the meter says by default */
+  readonly hold_seconds?: number | null | undefined
+}
+
+export type Reserved = {
+  readonly id: string
+  readonly amount: number
+  readonly state: 'held' | 'committed' | 'released' | 'expired'
+  /** null: it is not held any more */
+  readonly expires_at: string | null
+  readonly paid_from: PaidFrom
+  /** it had been done before, and was not done again */
+  readonly repeated: boolean
+  readonly balance: LedgerBalance
+}
+
 export type Reset = {
   readonly customer_id?: string | null | undefined
   readonly api_key_id?: string | null | undefined
@@ -1082,10 +1312,49 @@ export type Session = {
   /** the id of the token */
   readonly id: string
   readonly name: string
-  readonly role: 'viewer' | 'operator' | 'admin'
+  readonly role: 'viewer' | 'operator' | 'admin' | 'ledger'
   readonly via: 'token' | 'session' | 'loopback'
   /** of the session */
   readonly expires_at: string | null
+}
+
+export type Settled = {
+  readonly id: string
+  readonly used: number
+  readonly paid_from: PaidFrom
+  /** its reservation had expired */
+  readonly late: boolean
+  /** it had been done before, and was not done again */
+  readonly repeated: boolean
+  readonly balance: LedgerBalance
+}
+
+export type Shortage = {
+  readonly needed: number
+  readonly available: Available
+  /** the parts that were asked */
+  readonly ran_out: readonly ('allowance' | 'grants' | 'credits')[]
+  /** when the next allowance alone would pay for it; null: it would not */
+  readonly renews_at: string | null
+  readonly would_help: readonly ('next_period' | 'credits')[]
+}
+
+export type Statement = {
+  readonly start: string
+  readonly end: string
+  readonly state: 'open' | 'ended' | 'closed'
+  readonly closed_at: string | null
+  readonly totals: {
+    readonly opening: number
+    readonly issued: number
+    readonly carried: number
+    readonly used: number
+    readonly lapsed: number
+    readonly unpaid: number
+    readonly closing: number
+  }
+  readonly items: readonly LedgerEntry[]
+  readonly next_cursor: string | null
 }
 
 export type Switch = {
@@ -1152,7 +1421,7 @@ export type TierUse = {
 export type Token = {
   readonly id: string
   readonly name: string
-  readonly role: 'viewer' | 'operator' | 'admin'
+  readonly role: 'viewer' | 'operator' | 'admin' | 'ledger'
   /** the first characters of the token */
   readonly prefix: string
   readonly created_at: string
@@ -1598,6 +1867,112 @@ export interface Operations {
       readonly counters: readonly Counter[]
     }
   }
+  listMeters: {
+    params: Nothing
+    query: { readonly cursor?: string | undefined; readonly page_size?: number | undefined }
+    body: undefined
+    answer: {
+      readonly items: readonly Meter[]
+      /** where the next page begins; null on the last one */
+      readonly next_cursor: string | null
+    }
+  }
+  readMeter: { params: { readonly meter_id: string }; query: Nothing; body: undefined; answer: Meter }
+  putMeter: { params: { readonly meter_id: string }; query: Nothing; body: MeterFields; answer: Meter }
+  removeMeter: { params: { readonly meter_id: string }; query: Nothing; body: undefined; answer: undefined }
+  reserve: { params: Nothing; query: Nothing; body: Reservation; answer: Reserved }
+  commit: { params: Nothing; query: Nothing; body: Commit; answer: Settled }
+  release: { params: Nothing; query: Nothing; body: Release; answer: Released }
+  bookEvents: {
+    params: Nothing
+    query: Nothing
+    body: Events
+    answer: {
+      /** in the order of the events */
+      readonly results: readonly EventResult[]
+    }
+  }
+  readBalance: {
+    params: Nothing
+    query: { readonly customer: string; readonly meter: string }
+    body: undefined
+    answer: LedgerBalance
+  }
+  readLedger: {
+    params: { readonly customer_id: string }
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly accounts: readonly {
+        readonly meter: string
+        readonly period: {
+          readonly start: string
+          readonly end: string
+        } | null
+        /** in the period */
+        readonly used: number
+        readonly debt: number
+        readonly open_holds: number
+        readonly lots: readonly LedgerLot[]
+      }[]
+    }
+  }
+  issueQuota: {
+    params: { readonly customer_id: string; readonly meter_id: string }
+    query: Nothing
+    body: NewIssue
+    answer: Issued
+  }
+  correctUse: {
+    params: { readonly customer_id: string; readonly meter_id: string }
+    query: Nothing
+    body: NewCorrection
+    answer: Corrected
+  }
+  readStatement: {
+    params: { readonly customer_id: string; readonly meter_id: string }
+    query: {
+      readonly at?: string | undefined
+      readonly format?: 'json' | 'csv' | undefined
+      readonly cursor?: string | undefined
+      readonly page_size?: number | undefined
+    }
+    body: undefined
+    answer: Statement
+  }
+  closePeriod: {
+    params: { readonly customer_id: string; readonly meter_id: string }
+    query: Nothing
+    body: PeriodToClose
+    answer: Closed
+  }
+  readBalanceAt: {
+    params: { readonly customer_id: string; readonly meter_id: string }
+    query: { readonly at: string }
+    body: undefined
+    answer: {
+      readonly at: string
+      /** what its lots had left */
+      readonly balance: number
+      readonly debt: number
+    }
+  }
+  verifyLedger: {
+    params: Nothing
+    query: Nothing
+    body: undefined
+    answer: {
+      readonly ok: boolean
+      readonly accounts: number
+      readonly entries: number
+      readonly sum: number
+      readonly problems: readonly {
+        readonly customer: string
+        readonly meter: string
+        readonly problem: string
+      }[]
+    }
+  }
   listUsage: {
     params: Nothing
     query: {
@@ -1631,6 +2006,8 @@ export interface Operations {
         | 'blocks'
         | 'tiers'
         | 'switches'
+        | 'meters'
+        | 'ledger'
         | 'tokens'
         | 'rules'
         | 'counters'
@@ -1828,6 +2205,22 @@ export const OPERATIONS: { readonly [K in keyof Operations]: readonly [method: s
   lookAtCounters: ['POST', '/admin/v1/counters/look'],
   resetCounters: ['POST', '/admin/v1/counters/reset'],
   explain: ['POST', '/admin/v1/explain'],
+  listMeters: ['GET', '/admin/v1/meters'],
+  readMeter: ['GET', '/admin/v1/meters/{meter_id}'],
+  putMeter: ['PUT', '/admin/v1/meters/{meter_id}'],
+  removeMeter: ['DELETE', '/admin/v1/meters/{meter_id}'],
+  reserve: ['POST', '/admin/v1/ledger/reserve'],
+  commit: ['POST', '/admin/v1/ledger/commit'],
+  release: ['POST', '/admin/v1/ledger/release'],
+  bookEvents: ['POST', '/admin/v1/ledger/events'],
+  readBalance: ['GET', '/admin/v1/ledger/balance'],
+  readLedger: ['GET', '/admin/v1/customers/{customer_id}/ledger'],
+  issueQuota: ['POST', '/admin/v1/customers/{customer_id}/ledger/{meter_id}/issues'],
+  correctUse: ['POST', '/admin/v1/customers/{customer_id}/ledger/{meter_id}/corrections'],
+  readStatement: ['GET', '/admin/v1/customers/{customer_id}/ledger/{meter_id}/statement'],
+  closePeriod: ['POST', '/admin/v1/customers/{customer_id}/ledger/{meter_id}/close'],
+  readBalanceAt: ['GET', '/admin/v1/customers/{customer_id}/ledger/{meter_id}/balance'],
+  verifyLedger: ['GET', '/admin/v1/ledger/verify'],
   listUsage: ['GET', '/admin/v1/usage'],
   listAudit: ['GET', '/admin/v1/audit'],
   verifyAudit: ['GET', '/admin/v1/audit/verify'],

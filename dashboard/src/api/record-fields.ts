@@ -80,7 +80,7 @@ export const FIELDS = {
   },
   createToken: {
     name: { kind: 'text', max: 100, isNeeded: true },
-    role: { kind: 'choice', of: ['viewer', 'operator', 'admin'], isNeeded: true },
+    role: { kind: 'choice', of: ['viewer', 'operator', 'admin', 'ledger'], isNeeded: true },
     expires_at: { kind: 'time' },
     reason: { kind: 'text', max: 500 },
   },

@@ -30,6 +30,8 @@ import { CONFIRMATIONS } from './api/waits.ts'
 import { CHANGES } from './changes/made-changes.ts'
 import { COUNTERS } from './counters/counters.ts'
 import type { FleetList } from './fleet/fleet-questions.ts'
+import { LEDGER } from './ledger/ledger-key.ts'
+import { MemoryLedger } from './ledger/memory-ledger.suite.ts'
 import { LIVE } from './live/live-frames.ts'
 import {
   AdminClock,
@@ -85,7 +87,7 @@ export interface AdminKit {
   /** Where changes are in force. Default: nowhere. */
   readonly inForce: { of: (changes: readonly ProposedChange[]) => InForce }
   /** In clear, by role. */
-  readonly token: Readonly<Record<'viewer' | 'operator' | 'admin', string>>
+  readonly token: Readonly<Record<'viewer' | 'operator' | 'admin' | 'ledger', string>>
   /** ask sends a request as an admin, unless told otherwise. */
   ask(method: string, path: string, options?: AskOptions): Promise<Answer>
 }
@@ -100,7 +102,7 @@ export interface AskOptions {
   readonly body?: unknown
   readonly headers?: Record<string, string>
   /** A role, or `none`. */
-  readonly as?: 'viewer' | 'operator' | 'admin' | 'none'
+  readonly as?: 'viewer' | 'operator' | 'admin' | 'ledger' | 'none'
 }
 
 export interface Answer {
@@ -139,6 +141,7 @@ const KEYS = {
   fleet: CONFIRMATIONS,
   apiKeys: API_KEYS,
   webhooks: WEBHOOKS,
+  ledger: LEDGER,
   rules: RULES,
 } as const
 
@@ -166,8 +169,8 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
   const asked: unknown[] = []
   const inForce: AdminKit['inForce'] = { of: () => ({ rules: [], warnings: [] }) }
   const problems: Problems = { ofTier: () => undefined, ofOverride: () => undefined, ofScope: () => undefined }
-  const made = { viewer: '', operator: '', admin: '' }
-  for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin'] as const)) {
+  const made = { viewer: '', operator: '', admin: '', ledger: '' }
+  for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin', 'ledger'] as const)) {
     const { token, kept } = newToken({ name: `the ${role}`, role }, clock.now())
     tokens.kept.set(kept.id, kept)
     made[role] = token
@@ -307,6 +310,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       fleet: { wait: async () => undefined, completeUntilMs: async () => clock.now() - 2_000 },
       apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
       webhooks,
+      ledger: new MemoryLedger(quotas, audit, clock.now),
       rules: () => rules,
     }),
     setTokens: [],

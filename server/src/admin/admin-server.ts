@@ -121,9 +121,19 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
       prefix: `${API_PREFIX}/`,
       answer: (request, response) => admin.api.answer(request, response),
     },
-    otherwise: dashboard && ((request, response, path) => dashboard.answer(request, response, path)),
+    otherwise: async (request, response, path) => {
+      if (admin !== undefined && path.startsWith(LEDGER_PREFIX)) {
+        // What programs ask of the ledger has a short address of its own.
+        request.url = `/admin${request.url}`
+        await admin.api.answer(request, response)
+        return true
+      }
+      return (await dashboard?.answer(request, response, path)) ?? false
+    },
   })
 }
+
+const LEDGER_PREFIX = '/v1/ledger/'
 
 function writeStats(request: IncomingMessage, response: ServerResponse, stats: Iterable<Stat>): void {
   const sorted = [...stats].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))

@@ -101,6 +101,7 @@ const idOf: { readonly [T in QuotaTable]: (record: QuotaRecords[T]) => string } 
   blocks: ({ id }) => id,
   tiers: ({ domain, name }) => `${domain}/${name}`,
   switches: ({ rule }) => (rule === undefined ? '*' : `${rule.domain}/${rule.id}`),
+  meters: ({ id }) => id,
 }
 
 type AnyRecord = QuotaRecords[QuotaTable]

@@ -9,7 +9,10 @@ import { COUNTER_OPERATIONS } from './counters/operations.ts'
 import { CUSTOMER_OPERATIONS } from './customers/operations.ts'
 import { GRANT_OPERATIONS } from './grants/operations.ts'
 import { KEY_OPERATIONS } from './keys/operations.ts'
+import { LEDGER_DOOR_OPERATIONS } from './ledger/door-operations.ts'
+import { LEDGER_OPERATIONS } from './ledger/operations.ts'
 import { LIVE_OPERATIONS } from './live/operations.ts'
+import { METER_OPERATIONS } from './meters/operations.ts'
 import { OVERRIDE_OPERATIONS } from './overrides/operations.ts'
 import { QUOTA_OPERATIONS } from './quotas/operations.ts'
 import { RECENT_OPERATIONS } from './refusals/operations.ts'
@@ -63,6 +66,9 @@ export function operationsOf(version: string): readonly AnyOperation[] {
     ...SWITCH_OPERATIONS,
     ...LAYER_OPERATIONS,
     ...COUNTER_OPERATIONS,
+    ...METER_OPERATIONS,
+    ...LEDGER_DOOR_OPERATIONS,
+    ...LEDGER_OPERATIONS,
     ...USAGE_OPERATIONS,
     ...AUDIT_OPERATIONS,
     ...LIVE_OPERATIONS,

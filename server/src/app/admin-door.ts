@@ -16,6 +16,7 @@ import {
 } from '../admin/api/parts.ts'
 import { CONFIRMATIONS } from '../admin/api/waits.ts'
 import type { HotKeysScope } from '../admin/hot-keys/hot-keys-route.ts'
+import { LEDGER } from '../admin/ledger/ledger-key.ts'
 import { metricsRoute } from '../admin/metrics-route.ts'
 import { openAdminApi } from '../admin/open-admin-api.ts'
 import { routeServer } from '../edge/http/routes.ts'
@@ -56,7 +57,11 @@ const STATS_PATHS = ['/stats', '/rlconfig', '/admin/v1/hot-keys']
 const THROTTLED_KEYS = 10_000
 
 /** Adds what the database keeps. */
-function withStores(parts: AdminParts, { stores, fleet }: NodeQuotas, { pages, webhooks }: NodeUsage): AdminParts {
+function withStores(
+  parts: AdminParts,
+  { stores, fleet, ledger }: NodeQuotas,
+  { pages, webhooks }: NodeUsage,
+): AdminParts {
   const { store, tokens, audit, rules, apiKeys } = stores
   return parts
     .with(RECORDS, store)
@@ -67,6 +72,7 @@ function withStores(parts: AdminParts, { stores, fleet }: NodeQuotas, { pages, w
     .with(USAGE, pages)
     .with(WEBHOOKS, webhooks)
     .with(CONFIRMATIONS, fleet)
+    .with(LEDGER, ledger)
 }
 
 /** Opens the admin port. It answers until the very end of the process, when operators look most. */

@@ -54,12 +54,14 @@ Usage:
   sluice size --rate N --keys N    how many nodes and Redis shards are needed
                                    for these decisions per second and callers
   sluice token create [--name TEXT] [--role ROLE] [--expires-in DURATION]
-  sluice token list|revoke ID      tokens of the admin API: viewer, operator or
-                                   admin; a new one is printed once
+  sluice token list|revoke ID      tokens of the admin API: viewer, operator,
+                                   admin or ledger; a new one is printed once
   sluice token first [--data DIR]  print the token of the first start
   sluice audit verify|list|export [--customer ID] [--limit N]
                                    verify the log of all changes; print its
                                    last entries; export all as JSON lines
+  sluice ledger verify             recompute every balance of the ledger from
+                                   its entries
   sluice serve --help              the flags of serve
   sluice gateway --help            the flags of gateway
   sluice --help                    this page
@@ -77,7 +79,7 @@ top accepts --admin URL (default: http://localhost:8082), --token or
 SLUICE_ADMIN_TOKEN, --by refused|active, --minutes 1|5|60|1440, --scope
 node|fleet, --interval TIME, --json (one line of JSON per refresh) and --once.
 health checks the service that its variables and config file describe.
-token and audit work on a database (--database URL, --data DIR, and
+token, audit and ledger work on a database (--database URL, --data DIR, and
 SLUICE_SECRET if the service has it) or through a running service (--admin URL,
 --token). size accepts --limits N (per decision), --leased SHARE (of decisions
 that leases answer), --compact-keys and --json; docs/sizing.md describes what it

@@ -15,6 +15,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['size', async (args: readonly string[]) => (await import('./size.ts')).size(args)],
   ['token', async (args: readonly string[]) => (await import('./token.ts')).token(args)],
   ['audit', async (args: readonly string[]) => (await import('./audit.ts')).audit(args)],
+  ['ledger', async (args: readonly string[]) => (await import('./ledger.ts')).ledger(args)],
   ['explain', async (args: readonly string[]) => (await import('./explain.ts')).explain(args)],
 ])
 

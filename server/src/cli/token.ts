@@ -14,7 +14,7 @@ const FLAGS = [
   { flag: 'expires-in', value: 'DURATION' },
 ] as const
 
-const ROLES = ['viewer', 'operator', 'admin'] as const
+const ROLES = ['viewer', 'operator', 'admin', 'ledger'] as const
 
 /** Makes, lists and revokes tokens of the admin API, and prints the one of the first start. */
 export async function token(args: readonly string[]): Promise<void> {

@@ -43,6 +43,8 @@ export const TIER_NAME = {
 export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'] as const
 export const UNIT = { kind: 'choice', of: UNITS } as const
 export const COUNT = { kind: 'integer', min: 0, max: 4_294_967_295 } as const
+/** What is billed: far below what a double holds exactly, so that sums of many are exact, too. */
+export const QUANTITY = { kind: 'integer', min: 0, max: 1_000_000_000_000_000 } as const
 export const WHOLE = { kind: 'integer', min: 0 } as const
 export const NUMBER = { kind: 'number' } as const
 export const YES_OR_NO = { kind: 'boolean' } as const

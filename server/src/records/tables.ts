@@ -3,6 +3,7 @@ import { blocks } from '../admin/blocks/table.ts'
 import { customers } from '../admin/customers/table.ts'
 import { grants } from '../admin/grants/table.ts'
 import { api_keys } from '../admin/keys/table.ts'
+import { meters } from '../admin/meters/table.ts'
 import { overrides } from '../admin/overrides/table.ts'
 import { switches } from '../admin/switches/table.ts'
 import { tiers } from '../admin/tiers/table.ts'
@@ -13,7 +14,7 @@ import type { RecordIn, RecordTable } from './record-table.ts'
 // (CONTRIBUTING.md, "A new field of a record"). A column needs a migration as well.
 
 /** RECORD_TABLES is every kind of record, in the order in which workers receive them: what others refer to comes first. */
-export const RECORD_TABLES = { customers, api_keys, overrides, grants, blocks, tiers, switches } as const
+export const RECORD_TABLES = { customers, api_keys, overrides, grants, blocks, tiers, switches, meters } as const
 
 /** QuotaRecords is every kind of record, by the name of its table. */
 export type QuotaRecords = { readonly [T in keyof typeof RECORD_TABLES]: RecordIn<(typeof RECORD_TABLES)[T]> }
@@ -26,6 +27,7 @@ export interface Grant extends RecordIn<typeof grants> {}
 export interface Block extends RecordIn<typeof blocks> {}
 export interface StoredTier extends RecordIn<typeof tiers> {}
 export interface RuleSwitch extends RecordIn<typeof switches> {}
+export interface Meter extends RecordIn<typeof meters> {}
 
 export const QUOTA_TABLES = Object.keys(RECORD_TABLES) as QuotaTable[]
 

@@ -12,6 +12,8 @@ export const NOUNS: Readonly<Record<Kind, string>> = {
   blocks: 'block',
   tiers: 'tier',
   switches: 'switch',
+  meters: 'meter',
+  ledger: 'ledger entry',
   tokens: 'token',
   rules: 'rules',
   counters: 'counters',
@@ -20,7 +22,7 @@ export const NOUNS: Readonly<Record<Kind, string>> = {
 export const KINDS = Object.keys(NOUNS) as Kind[]
 
 export const ACTIONS: readonly string[] = [
-  ...['customers', 'api_keys', 'overrides', 'grants', 'blocks', 'tiers', 'switches'].flatMap((kind) => [
+  ...['customers', 'api_keys', 'overrides', 'grants', 'blocks', 'tiers', 'switches', 'meters'].flatMap((kind) => [
     `${kind}.put`,
     `${kind}.remove`,
   ]),
@@ -29,6 +31,7 @@ export const ACTIONS: readonly string[] = [
   'rules.put',
   'rules.activate',
   'counters.reset',
+  ...['issue', 'correct', 'close'].map((what) => `ledger.${what}`),
   ...['create', 'update', 'remove', 'rotate', 'disable', 'test', 'redeliver'].map((what) => `webhooks.${what}`),
 ]
 

@@ -50,7 +50,7 @@ export function Tokens() {
   )
 }
 
-const TONES = { admin: 'accent', operator: 'warn', viewer: 'plain' } as const
+const TONES = { admin: 'accent', operator: 'warn', viewer: 'plain', ledger: 'plain' } as const
 
 function columns(mine: string | undefined): readonly Column<Token>[] {
   return [

@@ -34,6 +34,7 @@ describe('tokens', () => {
       ['viewer', '2026-03-01T10:00:35.000Z'],
       ['operator', null],
       ['admin', '2026-03-01T10:00:35.000Z'],
+      ['ledger', null],
     ])
   })
 

@@ -47,7 +47,7 @@ export class Access {
         ? ((await this.#bySession(request)) ?? (await this.#fromHere(request, method)))
         : await this.login(request, BEARER.exec(headers.authorization)?.[1])
     if (identity === undefined) throw new SluiceError('ADMIN_TOKEN_REQUIRED', 'authorization', 'no token')
-    if (identity.via !== 'session') this.#throttle.token(identity.id)
+    if (identity.via !== 'session') this.#throttle.token(identity.id, identity.role)
     return identity
   }
 

@@ -1,5 +1,8 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import { ROLES, type Role } from '../tokens/table.ts'
+import type { Role } from '../tokens/table.ts'
+
+/** From what a person may who only looks, to what they may who may do everything. */
+const RANKS: readonly Role[] = ['viewer', 'operator', 'admin']
 
 /** An Identity is who asks, and by what right. */
 export interface Identity {
@@ -12,7 +15,8 @@ export interface Identity {
 
 /** covers says whether a role may do what another may. */
 export function covers(role: Role, needed: Role): boolean {
-  return ROLES.indexOf(role) >= ROLES.indexOf(needed)
+  if (role === 'ledger' || needed === 'ledger') return role === needed || (needed === 'ledger' && role !== 'viewer')
+  return RANKS.indexOf(role) >= RANKS.indexOf(needed)
 }
 
 /** requireRole throws when somebody's role does not cover what they ask for. */

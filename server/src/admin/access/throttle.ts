@@ -2,11 +2,14 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { ipKey } from 'sluice/internal/core/identity/ip-key'
 import { compileLimit } from 'sluice/internal/core/limit'
 import type { SyncStore } from 'sluice/internal/engine/ports'
+import type { Role } from '../tokens/table.ts'
 
 /** Generous for people and their dashboards, and for scripts; too little to wear the database down. */
 const LIMITS = {
   address: compileLimit({ limit: 3_000, window: '1m', algorithm: 'token_bucket', burst: 600 }),
   token: compileLimit({ limit: 3_000, window: '1m', algorithm: 'token_bucket', burst: 600 }),
+  // Programs ask the ledger at every request of theirs, and batch what is more.
+  ledger: compileLimit({ limit: 300_000, window: '1m', algorithm: 'token_bucket', burst: 10_000 }),
   failure: compileLimit({ limit: 10, window: '1m', algorithm: 'token_bucket', burst: 10 }),
   // Customers may all come through one gateway, and so from one address.
   own_address: compileLimit({ limit: 3_000, window: '1m', algorithm: 'token_bucket', burst: 600 }),
@@ -36,8 +39,8 @@ export class Throttle {
     this.#charge('address', addressKey(address), 'requests of this address')
   }
 
-  token(id: string): void {
-    this.#charge('token', id, 'requests of this token')
+  token(id: string, role?: Role): void {
+    this.#charge(role === 'ledger' ? 'ledger' : 'token', id, 'requests of this token')
   }
 
   /** ownUsage counts a customer who asks for their usage, by address and by key, whether anybody has that key or not. */

@@ -14,6 +14,7 @@ export type ProposedChange =
     }
   | { readonly kind: 'rules'; readonly text: string }
   | { readonly kind: 'counters'; readonly target: CounterTarget }
+  | { readonly kind: 'ledger'; readonly before: unknown; readonly after: unknown }
   | { readonly kind: 'token'; readonly before: unknown; readonly after: unknown }
   | { readonly kind: 'webhook'; readonly id: string; readonly before: unknown; readonly after: unknown }
 

@@ -106,7 +106,7 @@ interface Common<P, Q, B> {
   readonly isPaged?: true
 }
 
-/** A Look only reads. A Making changes something, and can be previewed with `dry_run`. */
+/** A look reads, or does what has no preview, as the ledger does for programs. A change can be previewed with `dry_run`. */
 export type Operation<P = unknown, Q = unknown, B = unknown> = Common<P, Q, B> &
   (
     | { readonly kind: 'look'; run(call: Call<P, Q, B>): Promise<Reply | typeof HANDLED> }

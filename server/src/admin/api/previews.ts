@@ -52,7 +52,7 @@ export const PREVIEW = named(
     changes: needed(
       list(
         object({
-          kind: needed({ kind: 'choice', of: ['record', 'rules', 'counters', 'token', 'webhook'] }),
+          kind: needed({ kind: 'choice', of: ['record', 'rules', 'counters', 'token', 'webhook', 'ledger'] }),
           table: nullable(WORDS),
           id: nullable(WORDS),
           before: needed(ANY),
@@ -114,7 +114,8 @@ function changeJson(change: ProposedChange) {
   const blank = { kind: change.kind, table: null, id: null, before: null, after: null }
   if (change.kind === 'rules') return { ...blank, after: change.text }
   if (change.kind === 'counters') return { ...blank, before: change.target }
-  if (change.kind === 'token') return { ...blank, before: change.before ?? null, after: change.after ?? null }
+  if (change.kind === 'token' || change.kind === 'ledger')
+    return { ...blank, before: change.before ?? null, after: change.after ?? null }
   if (change.kind === 'webhook') {
     return { ...blank, id: change.id, before: change.before ?? null, after: change.after ?? null }
   }

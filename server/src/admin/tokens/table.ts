@@ -3,8 +3,11 @@ import { text as textForm, WORDS } from '../../records/forms.ts'
 import { type RecordIn, recordTable } from '../../records/record-table.ts'
 import { CREATED, id, time } from '../../records/shared-fields.ts'
 
-/** What tokens of the admin API may do: viewers look, operators help customers, admins change rules, tiers and tokens. */
-export const ROLES = ['viewer', 'operator', 'admin'] as const
+/**
+ * What tokens of the admin API may do: viewers look, operators help customers, admins change rules, tiers and tokens.
+ * Programs with the role `ledger` reserve, commit and book, and see nothing else.
+ */
+export const ROLES = ['viewer', 'operator', 'admin', 'ledger'] as const
 export type Role = (typeof ROLES)[number]
 
 /** A token of the admin API as it is kept: never the token itself. */

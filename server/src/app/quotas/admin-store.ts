@@ -2,6 +2,7 @@ import { newToken } from '../../admin/access/admin-tokens.ts'
 import { entryJson } from '../../admin/audit/operations.ts'
 import type { Role } from '../../admin/tokens/table.ts'
 import { type AdminToken, tokens as table } from '../../admin/tokens/table.ts'
+import { verifyLedger } from '../../ledger/verify-ledger.ts'
 import type { Actor } from '../../quotas/audit/actor.ts'
 import { openQuotas, type Quotas } from '../../quotas/open/open-quotas.ts'
 import { keyPrefixOf, redisTlsOf } from '../settings/counter-settings.ts'
@@ -37,6 +38,7 @@ export interface AdminStore {
   /** audit returns a page, the newest first. */
   audit(query: AuditPageQuery): Promise<{ readonly items: readonly ShownEntry[]; readonly next: string | undefined }>
   verifyAudit(): Promise<VerifiedAudit>
+  verifyLedger(): Promise<VerifiedLedger>
   close(): Promise<void>
 }
 
@@ -59,6 +61,15 @@ export interface VerifiedAudit {
   /** Anchors with which it was not compared, and why. */
   readonly unread: readonly { readonly anchor: string; readonly reason: string }[]
   readonly problems: readonly { readonly sequence: number; readonly what: string }[]
+}
+
+/** A VerifiedLedger is what `GET /admin/v1/ledger/verify` answers. */
+export interface VerifiedLedger {
+  readonly ok: boolean
+  readonly accounts: number
+  readonly entries: number
+  readonly sum: number
+  readonly problems: readonly { readonly customer: string; readonly meter: string; readonly problem: string }[]
 }
 
 /**
@@ -114,6 +125,15 @@ function directStore(quotas: Quotas): AdminStore {
       return { items: items.map(entryJson), next }
     },
     verifyAudit: () => quotas.verifyAudit(),
+    async verifyLedger() {
+      const { problems, ...report } = await verifyLedger(quotas.db)
+      const shown = problems.map(({ customerId, meterId, problem }) => ({
+        customer: customerId,
+        meter: meterId,
+        problem,
+      }))
+      return { ...report, problems: shown }
+    },
     close: () => quotas.close(),
   }
 }

@@ -1,5 +1,6 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { FleetForce } from '../../admin/nodes/fleet-force.ts'
+import type { LedgerDesk } from '../../ledger/ledger-desk.ts'
 import type { InForce } from '../../quotas/book/in-force.ts'
 import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
@@ -11,6 +12,7 @@ import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { anchorsOf } from './audit-anchors.ts'
 import { writeFirstToken } from './first-token-file.ts'
+import { NodeLedger } from './node-ledger.ts'
 import { QuotaNotices } from './quota-notices.ts'
 import { Readiness } from './readiness.ts'
 import { TableRules } from './table-rules.ts'
@@ -51,6 +53,7 @@ export class NodeQuotas implements QuotaOrigin {
   readonly rules: TableRules
   readonly readiness: Readiness
   readonly fleet: FleetForce
+  readonly #ledger: NodeLedger
   /** What others call this node. */
   name: string
   /** Everything that this node counted before is written. */
@@ -71,10 +74,11 @@ export class NodeQuotas implements QuotaOrigin {
 
   constructor(place: DatabasePlace, stores: Quotas, { config, log }: { readonly config: Config; readonly log: Log }) {
     this.stores = stores
+    this.#ledger = new NodeLedger(stores)
     this.#isLocal = 'dataDir' in place
     this.#hasTokens = config.adminTokens.length > 0
     this.#firstTokenFile = config.firstTokenFile
-    this.#notices = new QuotaNotices(log)
+    this.#notices = new QuotaNotices(log, this.#isLocal)
     this.name = nodeName(config, undefined)
     this.fleet = new FleetForce({
       table: stores.nodes,
@@ -100,6 +104,10 @@ export class NodeQuotas implements QuotaOrigin {
       changed: (changes) => this.#sink?.apply(changes),
       stateChanged: (state) => this.#stateChanged(state),
     })
+  }
+
+  get ledger(): LedgerDesk {
+    return this.#ledger.desk
   }
 
   keySecret(): string {
@@ -194,6 +202,7 @@ export class NodeQuotas implements QuotaOrigin {
 
   async close(): Promise<void> {
     this.#end.abort()
+    this.#ledger.close()
     this.readiness.close()
     this.rules.stop()
     this.#feed.stop()

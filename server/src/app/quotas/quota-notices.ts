@@ -2,14 +2,20 @@ import type { QuotaTable } from '../../quotas/model.ts'
 import type { FeedState } from '../../quotas/records/quota-feed.ts'
 import type { Log } from '../log/log.ts'
 
+const NOT_DURABLE =
+  'the ledger is on the embedded database, which does not wait for the disk: a power cut can lose confirmed entries; bill from PostgreSQL only (--database)'
+
 /** QuotaNotices logs what happens to the database of a node, each thing once. */
 export class QuotaNotices {
   readonly #log: Log
+  readonly #isLocal: boolean
   #reason: string | undefined
   #isInForce = false
 
-  constructor(log: Log) {
+  /** `isLocal`: the database is embedded, and nothing waits for its disk. */
+  constructor(log: Log, isLocal = false) {
     this.#log = log
+    this.#isLocal = isLocal
   }
 
   /** away is told as often as it is tried, and logged when the reason is new. */
@@ -35,6 +41,7 @@ export class QuotaNotices {
     this.#isInForce = true
     const { customers, api_keys, overrides, blocks } = counts
     this.#log.info('quotas.loaded', 'quotas are in force', { revision, customers, api_keys, overrides, blocks })
+    if (this.#isLocal && counts.meters > 0) this.#log.warn('ledger.not_durable', NOT_DURABLE)
   }
 
   /** degraded is told when the node takes requests before every process has the records. */

@@ -257,7 +257,7 @@ const TABLE = {
     'database-listen': { kind: 'text', value: 'URL', unset: 'the address of the database',
       text: 'address to listen for changes on: the server itself, if --database is a PgBouncer' },
     data: { kind: 'text', value: 'DIR',
-      text: 'data directory; without a database: customers and their quotas, for one node; with one: the end of the audit log' },
+      text: 'data directory; without a database: customers and their quotas, for one node (bill from PostgreSQL only); with one: the end of the audit log' },
     'first-token-file': { kind: 'text', value: 'FILE', unset: 'first-token in --data, else none',
       text: 'file for the first admin API token, readable only by this user; `sluice token first` prints it' },
     'ready-within': { kind: 'duration', default: '60s',

@@ -24,7 +24,7 @@ export interface AdminTokenSetting {
   readonly token: string
 }
 
-const ROLES: readonly string[] = ['viewer', 'operator', 'admin'] satisfies readonly Role[]
+const ROLES: readonly string[] = ['viewer', 'operator', 'admin', 'ledger'] satisfies readonly Role[]
 
 /** Reads the tokens of the admin API: `TOKEN` for an admin, or `ROLE:TOKEN`. Errors do not show them. */
 export function adminTokensOf(given: Given | undefined): AdminTokenSetting[] {

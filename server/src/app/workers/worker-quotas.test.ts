@@ -15,7 +15,7 @@ const DOMAIN = compileObjects([
   },
 ]).domains.get('api') as Domain
 
-const NONE = { grants: [], blocks: [], tiers: [], switches: [] }
+const NONE = { grants: [], blocks: [], tiers: [], switches: [], meters: [] }
 
 /** Of so many customers with a key and an override each, all of `limit`. */
 function snapshotOf(count: number, limit: number, revision: number): QuotaSnapshot {

@@ -1,5 +1,5 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { AdminStore, ShownEntry, ShownToken, VerifiedAudit } from '../../app/quotas/admin-store.ts'
+import type { AdminStore, ShownEntry, ShownToken, VerifiedAudit, VerifiedLedger } from '../../app/quotas/admin-store.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -31,6 +31,7 @@ export function remoteStore(admin: URL, token: string | undefined): AdminStore {
         problems: broken === null ? [] : [{ sequence: broken.sequence, what: broken.reason }],
       }
     },
+    verifyLedger: async () => (await ask('GET', 'ledger/verify')) as VerifiedLedger,
     close: async () => {},
   }
 }

@@ -3,7 +3,7 @@ import type { QuotaSnapshot } from '../model.ts'
 import { LiveQuotas } from './live-quotas.ts'
 import { customer, hash } from './records.suite.ts'
 
-const NONE = { api_keys: [], overrides: [], grants: [], blocks: [], tiers: [], switches: [] }
+const NONE = { api_keys: [], overrides: [], grants: [], blocks: [], tiers: [], switches: [], meters: [] }
 const snapshotOf = (count: number, tier: string, revision: number): QuotaSnapshot => ({
   ...NONE,
   customers: Array.from({ length: count }, (_, i) => customer(`c${i}`, { tier })),

@@ -103,6 +103,8 @@ export class QuotaBook implements Quotas {
     blocks: (id, record) => this.#blocks.put(id, record),
     tiers: (id, record) => this.#tiers.put(id, record),
     switches: (id, record) => this.#switches.put(id, record),
+    // Decisions do not ask meters: the ledger reads them in its own transactions.
+    meters: () => {},
   }
 
   get accounts(): AccountLookup | undefined {

@@ -7,7 +7,7 @@ import { deliveries, endpoints } from '../../admin/webhooks/table.ts'
 import { QUOTA_TABLES, tableOf } from '../../records/tables.ts'
 import type { Actor } from '../audit/actor.ts'
 import type { MakeTestDatabase, TestDatabase } from '../database/databases.suite.ts'
-import type { ApiKey, Block, Customer, Grant, Override, QuotaChange, RuleSwitch, StoredTier } from '../model.ts'
+import type { ApiKey, Block, Customer, Grant, Meter, Override, QuotaChange, RuleSwitch, StoredTier } from '../model.ts'
 import { type Quotas, quotasOn } from '../open/open-quotas.ts'
 import { QuotaFeed } from './quota-feed.ts'
 
@@ -90,6 +90,23 @@ const tier: StoredTier = {
   updatedAtMs: 0,
 }
 
+const meter: Meter = {
+  id: 'exports',
+  unit: 'exports',
+  period: 'month',
+  allowance: 10,
+  allowances: { pro: 1_000_000_000_000 },
+  carryMost: 5,
+  carryPeriods: 2,
+  graceSeconds: 3_600,
+  overdraft: 3,
+  holdSeconds: 60,
+  refusalStatus: 429,
+  version: 0,
+  createdAtMs: 0,
+  updatedAtMs: 0,
+}
+
 const off = (rule: RuleSwitch['rule']): RuleSwitch => ({
   rule,
   mode: 'off',
@@ -149,6 +166,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
       ['tiers', 'api/pro', tier],
       ['switches', '*', off(undefined)],
       ['switches', 'api/login', off({ domain: 'api', id: 'login' })],
+      ['meters', 'exports', meter],
     ] as const
     for (const [index, [table, id, record]] of records.entries()) {
       const stored = await store.put(table, record as never, SUPPORT)

@@ -4,6 +4,7 @@ import { WEBHOOKS } from './003-webhooks.ts'
 import { USAGE_BY_TIER } from './004-usage-by-tier.ts'
 import { NODES } from './005-nodes.ts'
 import { OVERRIDE_SCOPE } from './006-override-scope.ts'
+import { LEDGER } from './007-ledger.ts'
 
 export interface Migration {
   readonly version: number
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 4, name: 'usage by tier', sql: USAGE_BY_TIER },
   { version: 5, name: 'nodes', sql: NODES },
   { version: 6, name: 'override scope', sql: OVERRIDE_SCOPE },
+  { version: 7, name: 'ledger', sql: LEDGER },
 ]

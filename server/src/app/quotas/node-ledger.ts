@@ -1,0 +1,34 @@
+import { Ledger } from '../../ledger/ledger.ts'
+import { LedgerDesk } from '../../ledger/ledger-desk.ts'
+import type { Quotas } from '../../quotas/open/open-quotas.ts'
+
+const EXPIRE_EVERY_MS = 10_000
+
+/**
+ * NodeLedger is the ledger of a node. Holds whose time is over end within seconds, also of accounts that nobody asks
+ * about.
+ */
+export class NodeLedger {
+  readonly desk: LedgerDesk
+  readonly #ledger: Ledger
+  readonly #timer: NodeJS.Timeout
+  #isExpiring = false
+
+  constructor({ db, audit }: Pick<Quotas, 'db' | 'audit'>) {
+    this.#ledger = new Ledger(db)
+    this.desk = new LedgerDesk(db, this.#ledger, audit)
+    this.#timer = setInterval(() => void this.#expire(), EXPIRE_EVERY_MS).unref()
+  }
+
+  /** While the database is unavailable nothing ends: a commit that comes late is settled by its own rule. */
+  async #expire(): Promise<void> {
+    if (this.#isExpiring) return
+    this.#isExpiring = true
+    await this.#ledger.expireHolds().catch(() => {})
+    this.#isExpiring = false
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+}

@@ -1,0 +1,77 @@
+import type { Actor } from '../quotas/audit/actor.ts'
+import type { AuditLog } from '../quotas/audit/audit-log.ts'
+import type { Database } from '../quotas/database/database.ts'
+import type { Operation } from './core/account-state.ts'
+import type { Ledger } from './ledger.ts'
+import type { LedgerAnswer } from './ledger-batch.ts'
+import { type LedgerPage, type ShownAccount, type Statement, StatementReader } from './statements.ts'
+import { type LedgerReport, verifyLedger } from './verify-ledger.ts'
+
+export interface EntryQuery {
+  readonly customerId: string
+  readonly meterId: string
+  /** Entries after this number. */
+  readonly after: number
+  readonly limit: number
+}
+
+/** A LedgerDesk is everything that doors and the admin API do with the ledger. */
+export class LedgerDesk {
+  readonly #db: Database
+  readonly #ledger: Ledger
+  readonly #audit: Pick<AuditLog, 'record'>
+  readonly #reader: StatementReader
+
+  constructor(db: Database, ledger: Ledger, audit: Pick<AuditLog, 'record'>) {
+    this.#db = db
+    this.#ledger = ledger
+    this.#audit = audit
+    this.#reader = new StatementReader(db)
+  }
+
+  ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
+    return this.#ledger.ask(customerId, meterId, operation)
+  }
+
+  /** Does what a person asks for, in one transaction with its entry in the audit log. */
+  change(customerId: string, meterId: string, operation: Operation, by: Actor): Promise<LedgerAnswer> {
+    return this.#audit.record(by, async (tx) => {
+      const answer = await this.#ledger.askIn(tx, customerId, meterId, operation)
+      const { outcome } = answer
+      const isDone = !['refused', 'rejected', 'unknown'].includes(outcome.kind)
+      const isNew = isDone && !('isRepeated' in outcome && outcome.isRepeated)
+      const entry = {
+        action: `ledger.${operation.kind}`,
+        target: `ledger/${customerId}/${meterId}`,
+        customerId,
+        before: undefined,
+        after: JSON.stringify(operation),
+      }
+      return { result: answer, entries: isNew ? [entry] : [] }
+    })
+  }
+
+  /** Returns what a customer has of every meter that was ever used, as of the last operation on each. */
+  accounts(customerId: string): Promise<readonly ShownAccount[]> {
+    return this.#reader.accounts(customerId)
+  }
+
+  /**
+   * Returns a page of the statement of the period in which a time lies. Undefined: there is no such period, or no
+   * account.
+   */
+  async statement(query: EntryQuery, atMs: number | undefined): Promise<Statement | undefined> {
+    // The account may have come to a new period since it was asked last.
+    await this.ask(query.customerId, query.meterId, { kind: 'look' })
+    return this.#reader.statement(query, atMs)
+  }
+
+  /** Returns what an account had at a time, from its entries alone. Undefined: there is no such account. */
+  balanceAt(customerId: string, meterId: string, atMs: number): Promise<LedgerPage | undefined> {
+    return this.#reader.balanceAt(customerId, meterId, atMs)
+  }
+
+  verify(): Promise<LedgerReport> {
+    return verifyLedger(this.#db)
+  }
+}

@@ -1,0 +1,172 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { SLOW_MS, testDatabases } from '../quotas/database/databases.suite.ts'
+import { DAY_MS } from './core/account-model.suite.ts'
+import type { Operation } from './core/account-state.ts'
+import { MemoryAccount } from './core/memory-account.suite.ts'
+import { play, START_MS, someTerms, steps, termsOfModel } from './core/steps.suite.ts'
+import { customer, meter, openScene } from './ledger.suite.ts'
+import { verifyLedger } from './verify-ledger.ts'
+
+const reserve = (id: string, amount: number): Operation => ({ kind: 'reserve', id, amount })
+const event = (id: string, amount: number): Operation => ({ kind: 'event', id, amount })
+const kindOf = ({ outcome }: { outcome: { kind: string } }): string => outcome.kind
+
+describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, make) => {
+  it('answers as an account in memory does, and its books agree with its entries', async () => {
+    const scene = await openScene(await make())
+    let n = 0
+    await fc.assert(
+      fc.asyncProperty(someTerms, steps, async (terms, all) => {
+        const id = `case-${n++}`
+        const { allowance, most, periods, graceMs, overdraft, holdMs } = terms
+        await scene.put(
+          customer(id),
+          meter(id, {
+            period: 'day',
+            allowance,
+            carryMost: most,
+            carryPeriods: periods,
+            graceSeconds: graceMs / 1000,
+            overdraft,
+            holdSeconds: holdMs / 1000,
+          }),
+        )
+        let nowMs = START_MS
+        const ledger = await scene.node({ clock: () => nowMs })
+        const account = new MemoryAccount()
+        const asked: [Operation, number][] = []
+        play(all, (operation, atMs) => asked.push([operation, atMs]))
+        for (const [operation, atMs] of asked) {
+          nowMs = atMs
+          const { outcomes, balance } = account.run([operation], termsOfModel(terms), atMs)
+          expect(await ledger.ask(id, id, operation)).toEqual({ outcome: outcomes[0], balance, refusalStatus: 402 })
+        }
+      }),
+      { numRuns: name === 'PGlite' ? 3 : 8 },
+    )
+    expect(await verifyLedger(scene.quotas.db)).toMatchObject({ ok: true, sum: 0, problems: [] })
+  })
+
+  it('never gives more than there is, to writers of several nodes at the same time', async () => {
+    const scene = await openScene(await make())
+    await scene.put(customer('acme'), meter('exports', { allowance: 1_000 }))
+    const nodes = [scene.ledger, await scene.node({ lanes: 1, mostOfBatch: 7 }), await scene.node()]
+    const answers = await Promise.all(
+      Array.from({ length: 1_500 }, (_, i) => nodes[i % 3].ask('acme', 'exports', reserve(`r${i}`, 1))),
+    )
+    expect(answers.filter((each) => kindOf(each) === 'reserved')).toHaveLength(1_000)
+    expect(await verifyLedger(scene.quotas.db)).toMatchObject({ ok: true })
+  })
+
+  it('does what is asked twice at the same time once, and tells another body under its id apart', async () => {
+    const scene = await openScene(await make())
+    await scene.put(customer('acme'), meter('exports', { allowance: 100 }))
+    const nodes = [scene.ledger, await scene.node({ mostOfBatch: 1 })]
+    const asked = Array.from({ length: 50 }, (_, i) =>
+      nodes[i % 2].ask('acme', 'exports', event('e1', i % 4 === 3 ? 8 : 5)),
+    )
+    const answers = await Promise.all(asked)
+    const settled = answers.filter((each) => kindOf(each) === 'settled')
+    const other = answers.filter(({ outcome }) => outcome.kind === 'rejected' && outcome.reason === 'id_reused')
+    expect(settled.length + other.length).toBe(50)
+    expect(settled.filter(({ outcome }) => 'isRepeated' in outcome && !outcome.isRepeated)).toHaveLength(1)
+    const { balance } = await scene.ledger.ask('acme', 'exports', { kind: 'look' })
+    expect([95, 92]).toContain(balance?.available.allowance)
+  })
+
+  it('takes accounts in one order, whatever the order in which they are asked', async () => {
+    const scene = await openScene(await make())
+    const ids = Array.from({ length: 20 }, (_, i) => `c${i}`)
+    await scene.put(meter('exports', { allowance: 100 }), ...ids.map((id) => customer(id)))
+    const nodes = await Promise.all([scene.node({ lanes: 1 }), scene.node({ lanes: 1 })])
+    for (let round = 0; round < 10; round++) {
+      const orders = [ids, [...ids].reverse()]
+      const asked = nodes.flatMap((node, n) =>
+        orders[n].map((id) => node.ask(id, 'exports', event(`e${round}-${n}`, 1))),
+      )
+      expect((await Promise.all(asked)).map(kindOf)).toEqual(asked.map(() => 'settled'))
+    }
+    expect(await verifyLedger(scene.quotas.db)).toMatchObject({ ok: true, accounts: 20, entries: 20 + 400 })
+  })
+
+  it('lets accounts be that have nothing to do with one that the database refuses', async () => {
+    const place = await make()
+    const scene = await openScene(place)
+    await scene.put(meter('exports', { allowance: 9 }), customer('good'), customer('bad'))
+    for (const id of ['good', 'bad']) await scene.ledger.ask(id, 'exports', { kind: 'look' })
+    await place.asSuperuser("UPDATE sluice.ledger_accounts SET balance = 2, issued = 2 WHERE customer_id = 'bad'")
+    const asked = ['good', 'bad', 'good'].map((id, i) => scene.ledger.ask(id, 'exports', event(`e${i}`, 4)))
+    const outcomes = await Promise.allSettled(asked)
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(outcomes[1]).toMatchObject({ reason: { code: 'DATABASE_FAILED' } })
+    const { ok, problems } = await verifyLedger(scene.quotas.db)
+    expect([ok, problems.every(({ customerId }) => customerId === 'bad')]).toEqual([false, true])
+  })
+
+  it('knows a customer that was removed, and settles what was open', async () => {
+    const scene = await openScene(await make())
+    await scene.put(meter('exports', { allowance: 9 }), customer('acme'))
+    const ask = (operation: Operation) => scene.ledger.ask('acme', 'exports', operation)
+    await ask(reserve('r1', 5))
+    await scene.quotas.store.remove('customers', 'acme', { id: 'x', name: 'x', address: undefined, reason: undefined })
+    expect((await ask(reserve('r2', 1))).outcome).toEqual({ kind: 'unknown', what: 'customer' })
+    expect((await ask({ kind: 'commit', id: 'r1', used: 2 })).outcome).toMatchObject({ kind: 'settled', used: 2 })
+    expect((await scene.ledger.ask('none', 'exports', reserve('r1', 1))).outcome).toEqual({
+      kind: 'unknown',
+      what: 'customer',
+    })
+    expect((await scene.ledger.ask('acme', 'none', reserve('r1', 1))).outcome).toEqual({
+      kind: 'unknown',
+      what: 'meter',
+    })
+  })
+
+  it('refuses to change an entry, or a period that is closed', async () => {
+    const place = await make()
+    let nowMs = START_MS
+    const scene = await openScene(place, { clock: () => nowMs })
+    await scene.put(meter('exports', { allowance: 9, period: 'day' }), customer('acme'))
+    await scene.ledger.ask('acme', 'exports', event('e1', 4))
+    nowMs += DAY_MS
+    await scene.ledger.ask('acme', 'exports', { kind: 'look' })
+    for (const sql of [
+      'UPDATE sluice.ledger_entries SET amount = 1',
+      'DELETE FROM sluice.ledger_entries',
+      'TRUNCATE sluice.ledger_entries',
+      'UPDATE sluice.ledger_periods SET used = used',
+    ]) {
+      await expect(scene.quotas.db.query(sql)).rejects.toMatchObject({ sqlState: '23001' })
+    }
+  })
+
+  it('finds each figure that was changed behind its back', async () => {
+    const place = await make()
+    const scene = await openScene(place)
+    await scene.put(meter('exports', { allowance: 9 }), customer('acme'))
+    await scene.ledger.ask('acme', 'exports', event('e1', 4))
+    await scene.ledger.ask('acme', 'exports', reserve('r1', 2))
+    const undo = async (change: string, back: string): Promise<void> => {
+      await place.asSuperuser(change)
+      expect(await verifyLedger(scene.quotas.db), change).toMatchObject({ ok: false })
+      await place.asSuperuser(back)
+      expect(await verifyLedger(scene.quotas.db), back).toMatchObject({ ok: true })
+    }
+    await undo('UPDATE sluice.ledger_lots SET remaining = 6', 'UPDATE sluice.ledger_lots SET remaining = 5')
+    await undo('UPDATE sluice.ledger_lots SET held = 1', 'UPDATE sluice.ledger_lots SET held = 2')
+    await undo('UPDATE sluice.ledger_accounts SET last_entry = 3', 'UPDATE sluice.ledger_accounts SET last_entry = 2')
+    await undo(
+      'UPDATE sluice.ledger_accounts SET issued = 10, used = 5',
+      'UPDATE sluice.ledger_accounts SET issued = 9, used = 4',
+    )
+    await undo(
+      'UPDATE sluice.ledger_accounts SET debt = 1, lapsed = 1',
+      'UPDATE sluice.ledger_accounts SET debt = 0, lapsed = 0',
+    )
+    await undo(
+      'SET session_replication_role = replica; DELETE FROM sluice.ledger_entries WHERE number = 2; SET session_replication_role = origin',
+      `INSERT INTO sluice.ledger_entries (account_id, number, id, part, kind, lot, amount, request, at_ms, event_at_ms, period_ms)
+       SELECT id, 2, 'e1', 0, 'use', 1, 4, 'event 4 ', 0, 0, period_start_ms FROM sluice.ledger_accounts`,
+    )
+  })
+})
