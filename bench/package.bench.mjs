@@ -1,27 +1,59 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import { rolldown } from 'rolldown'
 import { packAll } from '../scripts/pack.mjs'
+import { bundlers, ensureBundlers, peerPath } from './package/bundlers.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 
-// npm run bench -- package [--rounds N]: what an app pays for having the library: time to import, installed and bundled
-// size.
+// npm run bench -- package [--rounds N]: what an app pays for having the library, as it is published: the packed tarball is
+// installed in an empty folder, bundled into one file by three bundlers, and imported in fresh processes; next to four peers.
 
-const { rounds } = parseArgs({ options: { rounds: { type: 'string', default: '31' } } }).values
-const PEER = 'express-rate-limit'
-const root = fileURLToPath(new URL('../', import.meta.url))
+const { rounds } = parseArgs({ options: { rounds: { type: 'string', default: '15' } } }).values
 const execute = promisify(execFile)
+const root = fileURLToPath(new URL('../', import.meta.url))
 
-const IMPORT_BUDGET = 2
-const INSTALLED_BUDGET_BYTES = 3_000_000
-const MINIFIED_BUDGET_BYTES = { sluice: 25_000, 'sluice/express': 60_000 }
+const IMPORT_BUDGET = 1.3
+const INSTALLED_BUDGET_BYTES = 1_500_000
+
+/** What is bundled, and the gzip bytes that it may have. */
+const CASES = [
+  ['sluice: rateLimit in memory', "export { rateLimit } from 'sluice'", 12_000],
+  ['sluice: everything', "export * from 'sluice'"],
+  ['sluice/express in memory', "export { rateLimit } from 'sluice/express'", 25_000],
+  ['sluice/fetch in memory', "export { rateLimit } from 'sluice/fetch'"],
+  ['sluice/hono in memory', "export { rateLimit } from 'sluice/hono'"],
+  [
+    'sluice/express and sluice/redis',
+    "export { rateLimit } from 'sluice/express'; export { redis } from 'sluice/redis'",
+  ],
+  ['rate-limiter-flexible: RateLimiterMemory', "export { RateLimiterMemory } from 'rate-limiter-flexible'"],
+  ['@upstash/ratelimit: Ratelimit', "export { Ratelimit } from '@upstash/ratelimit'"],
+  ['express-rate-limit: rateLimit', "export { rateLimit } from 'express-rate-limit'"],
+  ['hono-rate-limiter: rateLimiter', "export { rateLimiter } from 'hono-rate-limiter'"],
+]
+const IMPORTED = ['express-rate-limit', 'sluice', 'sluice/express', 'sluice/fetch']
 
 const say = (...lines) => console.log(`${lines.join('\n')}\n`)
-const met = (isMet) => (isMet ? 'met' : 'missed')
+const verdict = (isMet) => (isMet ? 'met' : 'missed')
+
+/** install makes an app with the packed library, and with peers that are installed apart. */
+async function install() {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+  const [tarball] = await packAll(folder)
+  const modules = join(folder, 'node_modules')
+  mkdirSync(join(modules, 'sluice'), { recursive: true })
+  mkdirSync(join(modules, '@upstash'))
+  await execute('tar', ['-xzf', tarball, '-C', join(modules, 'sluice'), '--strip-components=1'])
+  for (const name of ['express-rate-limit', 'rate-limiter-flexible', 'hono', 'yaml']) {
+    symlinkSync(join(root, 'node_modules', name), join(modules, name))
+  }
+  for (const name of ['@upstash/ratelimit', 'hono-rate-limiter']) symlinkSync(peerPath(name), join(modules, name))
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  return folder
+}
 
 // --- import ---
 
@@ -29,131 +61,74 @@ const IMPORT = `const startedAt = performance.now()
 await import(process.argv[1])
 console.log(performance.now() - startedAt)`
 
-async function importMs(name) {
-  const args = ['--input-type=module', '--eval', IMPORT, name]
-  const { stdout } = await execute(process.execPath, args, { cwd: root })
-  return Number(stdout)
-}
-
-/** Imports each in fresh processes, by turns, so that a noisy moment of the machine hits all alike. */
-async function importTimes(names) {
-  const times = names.map(() => [])
+/** importTimes imports each in fresh processes, by turns, so that a noisy moment of the machine hits all alike. */
+async function importTimes(folder) {
+  const times = IMPORTED.map(() => [])
   for (let round = 0; round < Number(rounds); round++) {
-    for (let i = 0; i < names.length; i++) {
-      const turn = (i + round) % names.length
-      times[turn].push(await importMs(names[turn]))
+    for (let i = 0; i < IMPORTED.length; i++) {
+      const turn = (i + round) % IMPORTED.length
+      const args = ['--input-type=module', '--eval', IMPORT, IMPORTED[turn]]
+      times[turn].push(Number((await execute(process.execPath, args, { cwd: folder })).stdout))
     }
   }
   return times
 }
 
-async function reportImports() {
-  const names = [PEER, 'sluice', 'sluice/express', 'sluice/fetch']
-  const times = await importTimes(names)
+async function reportImports(folder) {
+  const times = await importTimes(folder)
   const [peerMs] = times.map(median)
-  const rows = names.map((name, i) => [
+  const rows = IMPORTED.map((name, i) => [
     name,
     median(times[i]).toFixed(1),
     `${spread(times[i]).toFixed(0)} %`,
     `${(median(times[i]) / peerMs).toFixed(2)} ×`,
   ])
-  say('Import in a fresh process', '', table(['package', 'ms', '±', `against ${PEER}`], rows))
+  say('Import in a fresh process', '', table(['package', 'ms', '±', `against ${IMPORTED[0]}`], rows))
   for (const i of [1, 2]) {
     const ratio = median(times[i]) / peerMs
-    console.log(`ratio ${names[i]}: ${ratio.toFixed(2)} × (budget ${IMPORT_BUDGET} ×: ${met(ratio <= IMPORT_BUDGET)})`)
+    const budget = `budget ${IMPORT_BUDGET} ×: ${verdict(ratio <= IMPORT_BUDGET)}`
+    console.log(`ratio import ${IMPORTED[i]}: ${ratio.toFixed(2)} × (${budget})`)
   }
   console.log()
 }
 
 // --- installed size ---
 
-const sizeOf = (dir) =>
-  readdirSync(dir, { recursive: true, withFileTypes: true })
+function reportInstalled(folder) {
+  const dir = join(folder, 'node_modules', 'sluice')
+  const bytes = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
-
-const manifestOf = (dir) => JSON.parse(readFileSync(join(dir, 'package.json'), 'utf8'))
-
-/** Returns all that is installed with a package: its dependencies, and theirs. */
-function installedWith(dir, found = new Map()) {
-  for (const name of Object.keys(manifestOf(dir).dependencies ?? {})) {
-    const path = join(root, 'node_modules', name)
-    if (found.has(name)) continue
-    found.set(name, path)
-    installedWith(path, found)
-  }
-  return found
+  const budget = `budget ${INSTALLED_BUDGET_BYTES / 1e6} MB: ${verdict(bytes <= INSTALLED_BUDGET_BYTES)}`
+  say(`unpacked: ${(bytes / 1e6).toFixed(2)} MB (${budget})`)
 }
 
-async function unpackedBytes(tarball) {
-  const { stdout } = await execute('tar', ['-xzOf', tarball], { encoding: 'buffer', maxBuffer: 2 ** 28 })
-  return stdout.length
-}
+// --- bundled size ---
 
-async function reportInstalled() {
-  const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-  const [tarball] = await packAll(folder)
-  const sizes = new Map([['sluice', await unpackedBytes(tarball)]])
-  rmSync(folder, { recursive: true })
-  for (const [name, path] of installedWith(root)) sizes.set(name, sizeOf(path))
-  const peerPath = join(root, 'node_modules', PEER)
-  const peerBytes = [peerPath, ...installedWith(peerPath).values()].reduce((sum, path) => sum + sizeOf(path), 0)
-  const bytes = [...sizes.values()].reduce((sum, each) => sum + each)
-  const rows = [...sizes, ['all of it', bytes], [`${PEER}, all of it`, peerBytes]]
-  say(
-    'Installed, without Redis',
-    '',
-    table(
-      ['package', 'bytes'],
-      rows.map(([name, size]) => [name, count(size)]),
-    ),
-  )
-  const isMet = bytes <= INSTALLED_BUDGET_BYTES
-  console.log(`installed: ${(bytes / 1e6).toFixed(2)} MB (budget ${INSTALLED_BUDGET_BYTES / 1e6} MB: ${met(isMet)})\n`)
-}
-
-// --- minified size ---
-
-/** Bundles an app that takes some names of an entry, and returns the bytes that load initially, and all. */
-async function minified(entry, names) {
-  const code = `export ${names} from '${entry}'`
-  const app = {
-    name: 'app',
-    resolveId: (id) => (id === 'app' ? id : undefined),
-    load: (id) => (id === 'app' ? code : undefined),
-  }
-  const external = (id) => id !== 'app' && !id.startsWith('sluice') && !/^[./]/.test(id)
-  const bundle = await rolldown({ input: 'app', cwd: root, platform: 'node', external, plugins: [app] })
-  const { output } = await bundle.generate({ format: 'esm', minify: true })
-  const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]))
-  const atOnce = new Set([output[0].fileName])
-  for (const name of atOnce) for (const each of chunks.get(name)?.imports ?? []) if (chunks.has(each)) atOnce.add(each)
-  const bytes = (files) => [...files].reduce((sum, name) => sum + Buffer.byteLength(chunks.get(name).code), 0)
-  return { atOnce: bytes(atOnce), all: bytes(chunks.keys()) }
-}
-
-async function reportMinified() {
-  const cases = [
-    ['sluice', '*'],
-    ['sluice', '{ rateLimit }'],
-    ['sluice/express', '*'],
-    ['sluice/fetch', '*'],
-  ]
+async function reportBundles(folder) {
   const rows = []
-  for (const [entry, names] of cases) {
-    const { atOnce, all } = await minified(entry, names)
-    rows.push([`${names} from ${entry}`, count(atOnce), count(all)])
-    const budget = names === '*' ? MINIFIED_BUDGET_BYTES[entry] : undefined
-    if (budget !== undefined) {
-      console.log(
-        `minified ${entry}: ${(atOnce / 1e3).toFixed(0)} kB (budget ${budget / 1e3} kB: ${met(atOnce <= budget)})`,
-      )
-    }
+  const lines = []
+  for (const [name, code, budget] of CASES) {
+    writeFileSync(join(folder, 'app.js'), code)
+    const sizes = []
+    for (const { bundle } of bundlers) sizes.push(await bundle(folder, 'app.js'))
+    rows.push([name, ...sizes.map(({ minified, gzip }) => `${count(minified)} / ${count(gzip)}`)])
+    if (budget === undefined) continue
+    const largest = Math.max(...sizes.map(({ gzip }) => gzip))
+    const isMet = verdict(largest <= budget)
+    lines.push(`gzip ${name}: ${(largest / 1e3).toFixed(1)} kB (budget ${budget / 1e3} kB: ${isMet})`)
   }
-  say('', 'Minified, without dependencies', '', table(['bundle', 'loaded initially', 'with Redis'], rows))
+  const names = bundlers.map(({ name, version }) => `${name} ${version}`)
+  say('One file, minified / gzip -9, bytes', '', table(['bundle', ...names], rows), '', ...lines)
 }
 
-say(header('npm run bench -- package', ['sluice', PEER]))
-await reportImports()
-await reportInstalled()
-await reportMinified()
+await ensureBundlers()
+say(header('npm run bench -- package', ['sluice', 'express-rate-limit', 'rate-limiter-flexible']))
+const folder = await install()
+try {
+  await reportImports(folder)
+  reportInstalled(folder)
+  await reportBundles(folder)
+} finally {
+  rmSync(folder, { recursive: true })
+}

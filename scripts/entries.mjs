@@ -75,8 +75,8 @@ async function write(packageDir, entries, format) {
     chunkFileNames: `chunks/[name].${extension}`,
     // The declarations have the comments.
     comments: { annotation: true, jsdoc: false, legal: true },
-    // Bundlers and people with a debugger need names; spaces in what is bundled anyway would be half of a megabyte.
-    minify: format === 'esm' && { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+    // What is bundled anyway need not be read here; functions and classes keep their names, for stacks.
+    minify: format === 'esm' && { compress: true, mangle: { toplevel: false }, codegen: { removeWhitespace: true } },
   })
   await bundle.close()
   for (const { fileName, code, isEntry, exports } of output) {

@@ -26,6 +26,7 @@ export const MENU = [
       'middleware/hono',
       'middleware/koa',
       'middleware/nest',
+      'runtimes',
       'client',
       'testing',
       'recipes',

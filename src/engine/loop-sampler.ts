@@ -44,7 +44,7 @@ class ProcessLoopSampler implements LoopSampler {
     this.#histograms = [delayHistogram(), delayHistogram()].filter((histogram) => histogram !== undefined)
     this.#lastMs = performance.now()
     this.#timer = setInterval(() => this.#sample(), SAMPLE_MS)
-    this.#timer.unref()
+    this.#timer.unref?.()
   }
 
   #stop(): void {

@@ -152,5 +152,6 @@ async function giveBack(store: Renewing, permits: HeldPermits): Promise<void> {
 }
 
 function nextTurn(): Promise<void> {
-  return new Promise((resolve) => void setImmediate(resolve))
+  // Runtimes that are not Node.js have timers only.
+  return new Promise((resolve) => void (globalThis.setImmediate ?? setTimeout)(resolve))
 }

@@ -39,7 +39,7 @@ export function refusalHeaders({ contentType, body, headers }: Refusal, fields: 
       .map(([name, value]): [string, string] => [name, value]),
     ['Cache-Control', 'no-store'],
     ['Content-Type', contentType],
-    ['Content-Length', String(Buffer.byteLength(body))],
+    ['Content-Length', String(new TextEncoder().encode(body).length)],
   ]
 }
 

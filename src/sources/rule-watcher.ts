@@ -123,7 +123,7 @@ interface Reading {
 function every(ms: number): (look: () => void) => () => void {
   return (look) => {
     const timer = setTimeout(look, ms)
-    timer.unref()
+    timer.unref?.()
     return () => clearTimeout(timer)
   }
 }

@@ -76,7 +76,7 @@ export class ThreadLoader implements RuleLoader {
     } finally {
       clearTimeout(this.#idle)
       this.#idle = setTimeout(() => this.close(), this.#options.idleMs ?? IDLE_MS)
-      this.#idle.unref()
+      this.#idle.unref?.()
     }
   }
 
@@ -137,7 +137,7 @@ async function startThread(options: ThreadLoaderOptions): Promise<Worker | undef
     const resourceLimits = { maxOldGenerationSizeMb: options.mostHeapMib ?? MAX_HEAP_MIB }
     // Flags that preload code into the process are of no use here.
     thread = new Worker(entry, { name: 'sluice rules', execArgv: [], resourceLimits })
-    thread.unref()
+    thread.unref?.()
     // Once it is ready, callers that wait for an answer learn of its end; in between it is not needed.
     thread.on('error', () => {})
     await answered(thread, MAX_WAIT_MS)
@@ -172,7 +172,7 @@ function answered(thread: Worker, maxWaitMs: number): Promise<FromLoader> {
     const onError = (error: unknown): void => fail(reasonOf(error))
     const onExit = (code: number): void => fail(`it ended with exit code ${code}`)
     const timeout = setTimeout(() => fail(`no answer within ${maxWaitMs} ms`), maxWaitMs)
-    timeout.unref()
+    timeout.unref?.()
     thread.on('message', onMessage).on('error', onError).on('exit', onExit)
   })
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sharedRedis } from '../servers/shared.ts'
+import { ENTRIES } from './entries.suite.ts'
 import { manifestOf, type Packed, Project, pack } from './project.suite.ts'
 
 let packed: Packed
@@ -12,37 +13,6 @@ beforeAll(async () => {
 afterEach(() => project?.remove())
 
 const OPTIONAL = ['yaml', 'jose']
-
-/** What each entry needs beside it, and what it is asked for. */
-const ENTRIES: readonly [entry: string, needs: readonly string[], names: readonly string[]][] = [
-  ['sluice', [], ['rateLimit', 'createLimiter', 'SluiceError']],
-  [
-    'sluice/compat/express-rate-limit',
-    [],
-    ['rateLimit', 'MemoryStore', 'SluiceStore', 'ipKeyGenerator', 'SluiceError'],
-  ],
-  ['sluice/compat/fastify-rate-limit', [], ['fastifyRateLimit', 'rateLimit', 'normalizeIP', 'SluiceError']],
-  ['sluice/compat/hono-rate-limiter', ['hono'], ['rateLimiter', 'webSocketLimiter', 'RedisStore', 'SluiceError']],
-  ['sluice/compat/koa-ratelimit', [], ['rateLimit', 'SluiceError']],
-  [
-    'sluice/compat/nestjs-throttler',
-    ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
-    ['SluiceStorage', 'SluiceThrottlerGuard', 'SluiceError'],
-  ],
-  ['sluice/compat/upstash-ratelimit', [], ['Ratelimit', 'SluiceError']],
-  ['sluice/express', [], ['rateLimit', 'SluiceError']],
-  ['sluice/fastify', [], ['fastifyRateLimit', 'rateLimit', 'SluiceError']],
-  ['sluice/fetch', [], ['rateLimit', 'protect', 'SluiceError']],
-  ['sluice/hono', ['hono'], ['rateLimit', 'SluiceError']],
-  ['sluice/prometheus', ['prom-client', '@opentelemetry/api', 'tdigest', 'bintrees'], ['prometheus', 'SluiceError']],
-  ['sluice/koa', [], ['rateLimit', 'SluiceError']],
-  [
-    'sluice/nest',
-    ['@nestjs/common', '@nestjs/core', 'reflect-metadata', 'rxjs'],
-    ['SluiceModule', 'SluiceGuard', 'RateLimit', 'SluiceError'],
-  ],
-  ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
-]
 
 describe('an app that has installed sluice, and nothing that is optional', () => {
   it.each(ENTRIES)('imports and requires %s', async (entry, needs, names) => {

@@ -28,9 +28,14 @@ export class MemoryStore extends CounterStore {
   override init(options: { readonly windowMs: number; readonly limit?: unknown }): void {
     super.init(options)
     clearInterval(this.interval)
-    this.interval = setInterval(() => this.#look(), Math.min(Math.max(options.windowMs, 1_000), MAX_TIMER_MS))
-    // Elsewhere than in Node.js, a timer is a number.
-    this.interval.unref?.()
+    try {
+      this.interval = setInterval(() => this.#look(), Math.min(Math.max(options.windowMs, 1_000), MAX_TIMER_MS))
+      // Elsewhere than in Node.js, a timer is a number.
+      this.interval.unref?.()
+    } catch {
+      // Cloudflare Workers have no timers while modules load. What they keep ends with the isolate.
+      this.interval = undefined
+    }
   }
 
   override add(key: string, hits: number): MaybePromise<Hits> {

@@ -395,7 +395,7 @@ export class Slices {
   #start(): void {
     if (this.#timer !== undefined || !this.#isTimed) return
     this.#timer = setInterval(() => this.tick(), TICK_MS)
-    this.#timer.unref()
+    this.#timer.unref?.()
   }
 
   #stop(): void {

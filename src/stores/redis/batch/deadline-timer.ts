@@ -46,7 +46,7 @@ export class DeadlineTimer {
   rest(): void {
     if (this.#ringAt - this.#now() <= SOON_MS) {
       this.#isResting = true
-      this.#timer?.unref()
+      this.#timer?.unref?.()
     } else {
       clearTimeout(this.#timer)
       this.#ringAt = Number.POSITIVE_INFINITY

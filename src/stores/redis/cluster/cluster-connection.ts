@@ -219,14 +219,14 @@ export class ClusterConnection implements RedisConnection {
     if (link.isUp) this.#events.disconnected(address, 'it serves no slots any more')
     this.#events.retired?.(address)
     const close = () => link.connection.close().finally(() => this.#retired.delete(link))
-    setTimeout(() => void close(), NODE_TIMEOUT_MS).unref()
+    setTimeout(() => void close(), NODE_TIMEOUT_MS).unref?.()
   }
 
   /** Ends after a while, or earlier when it is woken and `isOver`. */
   #pause(ms: number | undefined, isOver: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const timer = ms === undefined ? undefined : setTimeout(resolve, ms)
-      timer?.unref()
+      timer?.unref?.()
       this.#wake = () => {
         if (!isOver()) return
         clearTimeout(timer)

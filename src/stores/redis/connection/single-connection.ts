@@ -152,7 +152,7 @@ export class SingleConnection implements RedisConnection {
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
-      timer.unref()
+      timer.unref?.()
       this.#wake = () => {
         clearTimeout(timer)
         resolve()
@@ -183,7 +183,9 @@ function pingEvery(client: RespClient): NodeJS.Timeout {
       client.ask(PING, pong)
     }
   }
-  return setInterval(ping, PING_INTERVAL_MS).unref()
+  const timer = setInterval(ping, PING_INTERVAL_MS)
+  timer.unref?.()
+  return timer
 }
 
 const PING = ['PING']

@@ -71,7 +71,7 @@ export class RespClient {
     this.#socket.on('data', read)
     this.#socket.on('error', (error) => this.#over(error.message))
     this.#socket.on('close', () => this.#over('closed'))
-    if (options.keepAlive === false) this.#socket.unref()
+    if (options.keepAlive === false) this.#socket.unref?.()
   }
 
   /** Connects and logs in within a second, or rejects. `whenMade` receives the client before that, to destroy it. */
