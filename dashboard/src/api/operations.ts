@@ -1057,10 +1057,14 @@ export type Quota = {
   readonly api_key: string
   readonly tier: string | null
   readonly quotas: {
-    /** the plain limit: an override named default for every domain, or that of the tier */
+    /** the override named default for every domain; or else the limit of the first rule that API keys lead to */
     readonly default: {
       readonly requests_per_unit: number
       readonly unit: string
+      /** of the rule; null: every domain */
+      readonly domain: string | null
+      /** the id of the rule; null: every rule */
+      readonly rule: string | null
     } | null
     readonly overrides: readonly {
       readonly descriptor: string
@@ -1079,10 +1083,14 @@ export type QuotaChanged = {
   readonly api_key: string
   readonly tier: string | null
   readonly quotas: {
-    /** the plain limit: an override named default for every domain, or that of the tier */
+    /** the override named default for every domain; or else the limit of the first rule that API keys lead to */
     readonly default: {
       readonly requests_per_unit: number
       readonly unit: string
+      /** of the rule; null: every domain */
+      readonly domain: string | null
+      /** the id of the rule; null: every rule */
+      readonly rule: string | null
     } | null
     readonly overrides: readonly {
       readonly descriptor: string
@@ -1240,6 +1248,8 @@ export type RuleInForce = {
   readonly domain: string
   /** its id */
   readonly rule: string
+  /** as in response headers and in explanations */
+  readonly rule_name: string
   /** null: no limit */
   readonly before: PlainLimit | null
   /** null: no limit */

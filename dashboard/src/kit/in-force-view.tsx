@@ -33,10 +33,11 @@ export function InForceView({ in_force_on: rules, in_force_on_total: total, warn
 const COLUMNS: readonly Column<RuleInForce>[] = [
   {
     title: 'Rule',
-    cell: ({ domain, rule }) => (
+    cell: ({ domain, rule, rule_name: name }) => (
       <span class="break">
         <span class="faint">{domain}/</span>
-        {rule}
+        {name}
+        {rule !== name && <div class="small faint">{rule}</div>}
       </span>
     ),
   },

@@ -4,7 +4,7 @@ import { inForceText, isUnused, lowered, plainText } from './in-force-words.ts'
 
 const limit = { requests_per_unit: 1_200, unit: 'minute', window_ms: 60_000, burst: null }
 const rule = (name: string, effect: RuleInForce['effect'] = 'raised'): RuleInForce => ({
-  ...{ domain: 'shop', rule: name, before: null, after: limit, effect },
+  ...{ domain: 'shop', rule: `the id of ${name}`, rule_name: name, before: null, after: limit, effect },
 })
 const answer = (rules: readonly RuleInForce[], warnings: readonly string[] = [], total = rules.length) => ({
   ...{ id: 'x', in_force_on: rules, in_force_on_total: total, warnings },
@@ -42,6 +42,8 @@ describe('after a change', () => {
   })
 
   it('rules whose limit is lowered are found', () => {
-    expect(lowered([rule('a'), rule('b', 'lowered'), rule('c', 'replaced')]).map((each) => each.rule)).toEqual(['b'])
+    expect(lowered([rule('a'), rule('b', 'lowered'), rule('c', 'replaced')]).map((each) => each.rule_name)).toEqual([
+      'b',
+    ])
   })
 })

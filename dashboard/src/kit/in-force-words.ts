@@ -30,7 +30,7 @@ export function inForceText(answer: unknown): string {
   if (!isInForce(answer)) return ''
   const { in_force_on: rules, in_force_on_total: total, warnings } = answer
   if (rules.length === 0) return warnings.join(' ')
-  const names = [...new Set(rules.map(({ domain, rule }) => `${domain}/${rule}`))]
+  const names = [...new Set(rules.map(({ domain, rule_name: name }) => `${domain}/${name}`))]
   const shown = names.slice(0, MAX_NAMED).join(', ')
   const more = total - Math.min(MAX_NAMED, names.length)
   const where = names.length > MAX_NAMED ? `${shown} and ${wholeCount(more)} more` : shown

@@ -353,7 +353,8 @@ export class MemoryCounters {
   }
 
   defaultOf(tier: string | undefined) {
-    return tier === 'enterprise' ? { requestsPerUnit: 5_000, unit: 'minute' } : undefined
+    const rule = { domain: 'shop', ruleId: 'api_key', ruleName: 'calls' }
+    return tier === 'enterprise' ? { ...rule, requestsPerUnit: 5_000, unit: 'minute' } : undefined
   }
 }
 

@@ -79,6 +79,8 @@ export type LimitEffect = (typeof LIMIT_EFFECTS)[number]
 export interface RuleInForce {
   readonly domain: string
   readonly ruleId: string
+  /** As in response headers and in explanations. */
+  readonly ruleName: string
   /** Undefined: no limit. */
   readonly before: PlainLimit | undefined
   readonly after: PlainLimit | undefined

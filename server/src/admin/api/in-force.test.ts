@@ -8,7 +8,7 @@ const per = (requestsPerUnit: number, unit: string) => ({
 
 /** rule is one that the override of a change is in force on. */
 const rule = (domain: string, effect: LimitEffect, before = 600): Omit<RuleInForce, 'overrideId'> => ({
-  ...{ domain, ruleId: 'api_key', before: per(before, 'minute'), after: per(700, 'hour'), effect },
+  ...{ domain, ruleId: 'api_key', ruleName: 'calls', before: per(before, 'minute'), after: per(700, 'hour'), effect },
 })
 
 type Rules = readonly Omit<RuleInForce, 'overrideId'>[]
@@ -127,9 +127,10 @@ describe('where a change is in force', () => {
     const plain = (requests_per_unit: number, unit: string) => ({
       ...{ requests_per_unit, unit, window_ms: 60_000, burst: null },
     })
+    const named = { rule: 'api_key', rule_name: 'calls' }
     const listed = [
-      { domain: 'llm', rule: 'api_key', before: plain(600, 'minute'), after: plain(700, 'hour'), effect: 'lowered' },
-      { domain: 'shop', rule: 'api_key', before: plain(500, 'minute'), after: plain(700, 'hour'), effect: 'raised' },
+      { domain: 'llm', ...named, before: plain(600, 'minute'), after: plain(700, 'hour'), effect: 'lowered' },
+      { domain: 'shop', ...named, before: plain(500, 'minute'), after: plain(700, 'hour'), effect: 'raised' },
     ]
     const told = { in_force_on: listed, in_force_on_total: 2, warnings: ['A warning.'] }
     const body = { ...BODY, all: true, allow_lower: true }

@@ -23,6 +23,7 @@ const RULE_IN_FORCE = named(
   object({
     domain: needed(WORDS),
     rule: needed(WORDS, 'its id'),
+    rule_name: needed(WORDS, 'as in response headers and in explanations'),
     before: nullable(LIMIT, 'null: no limit'),
     after: nullable(LIMIT, 'null: no limit'),
     effect: needed(
@@ -61,8 +62,8 @@ export function inForceJson({ rules, warnings }: InForce) {
 
 const ORDER = { lowered: 0, replaced: 1, raised: 2, same: 3 } as const
 
-function ruleJson({ domain, ruleId, before, after, effect }: RuleInForce) {
-  return { domain, rule: ruleId, before: limitJson(before), after: limitJson(after), effect }
+function ruleJson({ domain, ruleId, ruleName, before, after, effect }: RuleInForce) {
+  return { domain, rule: ruleId, rule_name: ruleName, before: limitJson(before), after: limitJson(after), effect }
 }
 
 function limitJson(limit: PlainLimit | undefined) {

@@ -365,11 +365,12 @@ describe('a reset', () => {
 describe('the default of a tier', () => {
   it('is the plain limit of its rules or its record, and of no tier that of the rule', () => {
     const { counters } = scene({ tiers: [tier('api', 'gold', { rate_limit: limit(9_000, 'hour') })] })
+    const rule = { domain: 'api', ruleId: expect.any(String), ruleName: expect.any(String) }
     expect(['free', 'gold', undefined, 'unknown'].map((name) => counters.defaultOf(name))).toEqual([
-      { requestsPerUnit: 100, unit: 'day' },
-      { requestsPerUnit: 9_000, unit: 'hour' },
-      { requestsPerUnit: 10, unit: 'day' },
-      { requestsPerUnit: 10, unit: 'day' },
+      { ...rule, requestsPerUnit: 100, unit: 'day' },
+      { ...rule, requestsPerUnit: 9_000, unit: 'hour' },
+      { ...rule, requestsPerUnit: 10, unit: 'day' },
+      { ...rule, requestsPerUnit: 10, unit: 'day' },
     ])
   })
 })

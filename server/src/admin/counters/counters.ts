@@ -75,6 +75,15 @@ export interface LookedBlock {
   readonly endsInMs: number | undefined
 }
 
+/** A DefaultLimit is the limit of a rule that an API key leads to, without anything of the key's own. */
+export interface DefaultLimit {
+  readonly domain: string
+  readonly ruleId: string
+  readonly ruleName: string
+  readonly requestsPerUnit: number
+  readonly unit: string
+}
+
 export type DescriptorTarget = CounterTarget & { readonly kind: 'descriptors' }
 
 export interface CountersParts {
@@ -176,7 +185,8 @@ export class Counters {
     return this.#parts.entries.keys.includes(key)
   }
 
-  defaultOf(tier: string | undefined): { readonly requestsPerUnit: number; readonly unit: string } | undefined {
+  /** Returns the limit of the first rule that API keys lead to, under a tier. */
+  defaultOf(tier: string | undefined): DefaultLimit | undefined {
     const book = this.#parts.book()
     for (const domain of this.#parts.rules().domains.values()) {
       for (const key of this.#parts.entries.keys) {
@@ -186,7 +196,8 @@ export class Counters {
         const [rule] = set !== undefined && set.rules.length > 0 ? set.rules : node.rules
         if (rule === undefined || rule.unlimited) continue
         const unit = unitOf(rule.limit)
-        if (unit !== undefined) return { requestsPerUnit: rule.limit.max, unit }
+        if (unit === undefined) continue
+        return { domain: domain.name, ruleId: rule.id, ruleName: rule.name, requestsPerUnit: rule.limit.max, unit }
       }
     }
     return undefined

@@ -1,13 +1,15 @@
 import type { Entry } from 'sluice/internal/core/request'
+import { isApart } from 'sluice/internal/core/rules/caller-walk'
+import { stepInto } from 'sluice/internal/core/rules/match'
 import type { ReachedRule } from 'sluice/internal/core/rules/reached-rules'
-import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { RuleNode, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { rulesOf } from '../../observe/metrics/rules-of.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import { type OverrideScope, pathOf, scopeOf } from '../../quotas/book/override-record.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { Grant, Override, StoredTier } from '../../quotas/model.ts'
 import type { RecordProblems } from '../api/parts.ts'
-import { pathText } from '../callers/entry-paths.ts'
+import { descriptorOf, type PatternEntry, pathText } from '../callers/entry-paths.ts'
 import type { RecordChange } from './affected.ts'
 import type { FoundRules } from './in-force.ts'
 
@@ -66,7 +68,7 @@ function ofOverride({ id, after }: RecordChange, found: FoundRules, parts: Warni
 }
 
 /** atPath says why nothing is in force at the descriptor of a record. */
-function atPath(record: Override | Grant, { reached }: FoundRules, { entries }: WarningParts): string {
+function atPath(record: Override | Grant, { reached }: FoundRules, { entries, rules }: WarningParts): string {
   const callers = [...entries.keys, ...entries.customers]
   if (reached.length === 0)
     return `no rule has an entry that says who is calling (${callers.join(', ')}). ${NAME_CALLERS}`
@@ -77,14 +79,72 @@ function atPath(record: Override | Grant, { reached }: FoundRules, { entries }: 
   const here = inScope.filter((each) => isAt(each.entries, pathOf(descriptor), callers))
   const other = here.find(({ after }) => after?.source.kind === 'account')?.after?.source
   if (other?.kind === 'account') return `the override ${other.id} goes before it. Replace or remove that one.`
-  if (here.length > 0) return LEFT_ALONE
+  if (here.length > 0) return leftAlone(here, rules, !('domain' in rest))
+  if (scope?.rule !== undefined) return elsewhere(inScope, descriptor, scope)
   return `no rule is at the descriptor ${JSON.stringify(descriptor)} below an API key or a customer. ${LIST_RULES}`
 }
 
 const NAME_CALLERS = 'Add such an entry to a rule, or name yours with --api-key-entries or --customer-entries.'
 const LIST_RULES = 'GET /admin/v1/rules lists the rules.'
-const LEFT_ALONE =
-  'the rules there stay as they are: they say "tiered: false", ban with a limit of 0, or count requests at the same time. Name one with domain and rule, or change it.'
+const LIST_NAMED = 3
+
+/** Says where a named rule is, for a record that is at another descriptor. */
+function elsewhere(rules: readonly ReachedRule[], descriptor: string, scope: OverrideScope): string {
+  const all = [...new Set(rules.map(descriptorTo))]
+  const shown = all.slice(0, LIST_NAMED).map((each) => JSON.stringify(each))
+  const more = all.length > LIST_NAMED ? ` or ${all.length - LIST_NAMED} more` : ''
+  const values = shown.some((each) => each.includes(ANY_VALUE)) ? `, with a value in place of ${ANY_VALUE}` : ''
+  return `${scopeWords(scope)} is at the descriptor ${shown.join(', ')}${more}, and not at ${JSON.stringify(descriptor)}. Send that as "descriptor"${values}.`
+}
+
+/** Stands for a value that a rule leaves open. */
+const ANY_VALUE = 'VALUE'
+
+/** Returns the descriptor at which an override is for a rule. */
+function descriptorTo({ entries, callerAt, before, after }: ReachedRule): string {
+  const path = (after ?? before)?.rule.path
+  const below = entries.slice(callerAt + 1).map((entry, i): PatternEntry => {
+    const step = path?.[callerAt + 1 + i]
+    const isOpen = step !== undefined && (step.isOpen || step.sharedAs !== undefined)
+    return isOpen ? { ...entry, pattern: ANY_VALUE } : entry
+  })
+  return descriptorOf(below)
+}
+
+/** Says why rules at the descriptor of a record stay as they are. */
+function leftAlone(here: readonly ReachedRule[], rules: RuleSet, isGrant: boolean): string {
+  const free = here.filter((each) => !isFixed(each, rules))
+  if (free.length === 0) return `${listed(here)} ${FIXED}`
+  const apart = free.filter(({ after }) => after !== undefined && isApart(after.rule))
+  if (apart.length === 0) return `${listed(free)} ${isGrant ? UNLIMITED : FIXED}`
+  return `${listed(apart)} ${isGrant ? NOT_GRANTED : APART}`
+}
+
+/** Returns whether the last pattern on the way to a rule says `tiered: false`, there or above. */
+function isFixed({ domain, entries }: ReachedRule, rules: RuleSet): boolean {
+  let node: RuleNode | undefined = rules.domains.get(domain)?.root
+  let last = node?.isFixed ?? false
+  for (const entry of entries) {
+    node = node && stepInto(node, entry)
+    last = node?.isFixed ?? last
+  }
+  return last
+}
+
+const FIXED =
+  'stays as it is: it says "tiered: false", there or above, so no override, tier or grant changes it. Remove that from the rules, or change the limit there.'
+const APART =
+  'bans with a limit of 0 or counts requests at the same time: only an override that names the rule changes that. Send its "domain" and "rule".'
+const NOT_GRANTED =
+  'bans with a limit of 0 or counts requests at the same time: no grant adds to that. Change the limit with an override that names the rule.'
+
+const UNLIMITED = 'is unlimited: it refuses no request, so it uses no grant.'
+
+function listed(rules: readonly ReachedRule[]): string {
+  const names = [...new Set(rules.map(({ domain, id }) => scopeWords({ domain, rule: id })))]
+  const more = names.length > LIST_NAMED ? ` (and ${names.length - LIST_NAMED} more)` : ''
+  return `${names.slice(0, LIST_NAMED).join(', ')}${more}`
+}
 
 function isInScope({ domain, id, name }: ReachedRule, scope: OverrideScope | undefined): boolean {
   if (scope === undefined) return true

@@ -36,8 +36,12 @@ const SHOP: RuleFile = {
     { key: 'fixed', tiered: false, descriptors: [{ key: 'customer', rate_limit: limit(5) }] },
   ],
 }
-const LLM: RuleFile = { domain: 'llm', descriptors: [{ key: 'api_key', rate_limit: limit(500) }] }
+const LLM: RuleFile = {
+  domain: 'llm',
+  descriptors: [{ key: 'api_key', rate_limit: { ...limit(500), name: 'calls' } }],
+}
 const FLAT: RuleFile = { domain: 'flat', descriptors: [{ key: 'user', tiered: true, rate_limit: limit(9) }] }
+const CUSTOMER_0 = { key: 'customer', rate_limit: limit(0) }
 const ACME: Records = { customers: [customer('acme')], api_keys: [key('k1', 'acme'), key('k2', 'acme')] }
 
 async function inForce(
@@ -84,6 +88,7 @@ describe('an override is in force on', () => {
       'shop/customer 600/minute → 700/hour lowered',
     ])
     expect(found.rules.map(({ overrideId }) => overrideId)).toEqual(['o', 'o', 'o'])
+    expect(found.rules.map(({ ruleName }) => ruleName)).toEqual(['api_key', 'customer', 'calls'])
     expect(found.warnings).toEqual([])
   })
 
@@ -172,10 +177,34 @@ describe('a change that no rule uses says why', () => {
     ],
     ['no rule is at the descriptor', { descriptor: 'path:/b' }, [LLM], /no rule is at the descriptor "path:\/b" below/],
     [
-      'the rules are left alone',
+      'the rule bans, which only an override that names it changes',
       {},
       [{ domain: 'd', descriptors: [{ key: 'customer', rate_limit: limit(0) }] }],
-      /the rules there stay as they are/,
+      /the rule "customer" of the domain "d" bans with a limit of 0 .*Send its "domain" and "rule"\.$/,
+    ],
+    [
+      'the rule is fixed above, and bans too',
+      {},
+      [{ domain: 'd', descriptors: [{ key: 'fixed', tiered: false, descriptors: [CUSTOMER_0] }] }],
+      /^No rule uses it: the rule "fixed\/customer" of the domain "d" stays as it is: it says "tiered: false"/,
+    ],
+    [
+      'the rule is fixed, and named',
+      { domain: 'shop', rule: 'fixed/customer' },
+      [SHOP],
+      /^No rule uses it: the rule "fixed\/customer" of the domain "shop" stays as it is: it says "tiered: false", there or above, so no override, tier or grant changes it\. Remove that from the rules, or change the limit there\.$/,
+    ],
+    [
+      'the named rule is below, for any value',
+      { domain: 'd', rule: 'customer/month' },
+      [{ domain: 'd', descriptors: [{ key: 'customer', descriptors: [{ key: 'month', rate_limit: limit(1) }] }] }],
+      /^No rule uses it: the rule "customer\/month" of the domain "d" is at the descriptor "month:VALUE", and not at "default"\. Send that as "descriptor", with a value in place of VALUE\.$/,
+    ],
+    [
+      'the named rule is below, for one value',
+      { domain: 'shop', rule: 'customer/path=/a' },
+      [SHOP],
+      /is at the descriptor "path:\/a", and not at "default"\. Send that as "descriptor"\.$/,
     ],
     [
       'the rule is not one of the caller',
@@ -266,6 +295,15 @@ describe('a grant is in force on', () => {
     ])
     const below = await inForce(ACME, [change('grants', 'g', grant('g', 'acme', 5, { descriptor: 'path:/a' }))])
     expect(lines(below)).toEqual(['shop/customer/path=/a 60/minute → 60/minute same'])
+  })
+
+  it('nothing where the rules there do not take it, and says why', async () => {
+    const of = async (file: RuleFile) =>
+      (await inForce(ACME, [change('grants', 'g', grant('g', 'acme', 5))], [file])).warnings[0]
+    expect(await of({ domain: 'd', descriptors: [CUSTOMER_0] })).toMatch(/bans with a limit of 0 .*no grant adds/)
+    expect(await of({ domain: 'd', descriptors: [{ ...CUSTOMER_0, tiered: false }] })).toMatch(/says "tiered: false"/)
+    const unlimited = { key: 'customer', rate_limit: { unlimited: true } }
+    expect(await of({ domain: 'd', descriptors: [unlimited] })).toMatch(/is unlimited: it refuses no request/)
   })
 
   it('nothing where no rule is at its descriptor', async () => {

@@ -185,12 +185,13 @@ class Search {
     })
   }
 
-  #told({ domain, id, before, after }: ReachedRule): RuleInForce {
+  #told({ domain, id, name, before, after }: ReachedRule): RuleInForce {
     const [was, is] = [limitOfRule(before?.rule), limitOfRule(after?.rule)]
     const override = this.#changes.find((change) => change.table === 'overrides' && isOf(after, change.id))
     return {
       domain,
       ruleId: id,
+      ruleName: name,
       before: was && plainLimit(was),
       after: is && plainLimit(is),
       effect: effectOf(was, is),

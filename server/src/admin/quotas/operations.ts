@@ -23,7 +23,7 @@ import { type Call, type Change, operation, type Reply } from '../api/operation.
 import { RECORDS } from '../api/parts.ts'
 import { proposed, requireVersion } from '../api/records.ts'
 import { invalid, orNull, timeText } from '../api/values.ts'
-import { COUNTERS } from '../counters/counters.ts'
+import { COUNTERS, type DefaultLimit } from '../counters/counters.ts'
 import { findKey, keyFields, keyInUse } from '../keys/find-key.ts'
 import { api_keys } from '../keys/table.ts'
 import { usageJson } from '../limits/limit-states.ts'
@@ -35,6 +35,11 @@ const PARAM = { api_key: { schema: NAMED_API_KEY, doc: 'the API key itself' } } 
 const MAX_OVERRIDES = 100
 
 const PLAIN = { requests_per_unit: needed(COUNT), unit: needed(WORDS) } as const
+const DEFAULT = {
+  ...PLAIN,
+  domain: nullable(WORDS, 'of the rule; null: every domain'),
+  rule: nullable(WORDS, 'the id of the rule; null: every rule'),
+} as const
 const OWN = object({
   descriptor: needed(WORDS),
   ...PLAIN,
@@ -48,8 +53,8 @@ const QUOTA_ANSWER = {
   quotas: needed(
     object({
       default: nullable(
-        object(PLAIN),
-        'the plain limit: an override named default for every domain, or that of the tier',
+        object(DEFAULT),
+        'the override named default for every domain; or else the limit of the first rule that API keys lead to',
       ),
       overrides: needed(list(OWN)),
     }),
@@ -84,21 +89,15 @@ async function overridesOf(call: Pick<Call, 'parts'>, keyId: string): Promise<re
 }
 
 function quotaJson(call: OfKey, tier: string | undefined, overrides: readonly Override[], updatedAtMs: number) {
-  const plain = ({ requestsPerUnit, unit }: { requestsPerUnit: number; unit: string }) => ({
-    requests_per_unit: requestsPerUnit,
-    unit,
-  })
-  const own = overrides.find(isPlain)
-  const byDefault = own ?? call.parts.get(COUNTERS).defaultOf(tier)
   const others = overrides.filter((each) => !isPlain(each))
   return {
     api_key: call.params.api_key,
     tier: tier ?? null,
     quotas: {
-      default: byDefault === undefined ? null : plain(byDefault),
+      default: defaultJson(overrides, call.parts.get(COUNTERS).defaultOf(tier)),
       overrides: others.map((each) => ({
         descriptor: each.descriptor,
-        ...plain(each),
+        ...plainJson(each),
         domain: orNull(each.domain),
         rule: orNull(each.rule),
       })),
@@ -106,6 +105,22 @@ function quotaJson(call: OfKey, tier: string | undefined, overrides: readonly Ov
     updated_at: timeText(updatedAtMs),
   }
 }
+
+/** Returns the key's own limit for every rule or, where it has none, the limit at the first rule: its own there, or the rule's. */
+function defaultJson(overrides: readonly Override[], first: DefaultLimit | undefined) {
+  const plain = overrides.find(isPlain)
+  if (plain !== undefined) return { ...plainJson(plain), domain: null, rule: null }
+  if (first === undefined) return null
+  const { domain, ruleId, ruleName } = first
+  const there = overrides.filter((each) => each.descriptor === 'default' && each.domain === domain)
+  const own = there.find(({ rule }) => rule === ruleId || rule === ruleName) ?? there.find(({ rule }) => !rule)
+  return { ...plainJson(own ?? first), domain, rule: ruleId }
+}
+
+const plainJson = ({ requestsPerUnit, unit }: Pick<DefaultLimit, 'requestsPerUnit' | 'unit'>) => ({
+  requests_per_unit: requestsPerUnit,
+  unit,
+})
 
 const isPlain = ({ descriptor, domain }: Override): boolean => descriptor === 'default' && domain === undefined
 

@@ -17,7 +17,7 @@ describe('quotas of an API key', () => {
       api_key: 'abc123',
       tier: 'enterprise',
       quotas: {
-        default: { requests_per_unit: 5000, unit: 'minute' },
+        default: { requests_per_unit: 5000, unit: 'minute', domain: 'shop', rule: 'api_key' },
         overrides: [{ ...PUT.overrides[0], domain: null, rule: null }],
       },
       updated_at: '2026-03-01T10:00:30.000Z',
@@ -40,7 +40,7 @@ describe('quotas of an API key', () => {
     expect(again.json).toMatchObject({
       tier: 'enterprise',
       quotas: {
-        default: { requests_per_unit: 9, unit: 'hour' },
+        default: { requests_per_unit: 9, unit: 'hour', domain: null, rule: null },
         overrides: [{ descriptor: 'endpoint:POST /api/v1/orders', requests_per_unit: 7, unit: 'minute' }],
       },
     })
@@ -65,6 +65,35 @@ describe('quotas of an API key', () => {
       'ADMIN_REQUEST_INVALID',
       expect.stringContaining('given twice'),
     ])
+  })
+
+  it.each<[claim: string, scope: object, shown: object]>([
+    ['the rule, where the own limit is for another domain', { domain: 'llm' }, { requests_per_unit: 5000 }],
+    ['the own limit, where it is for the domain of the rule', { domain: 'shop' }, { requests_per_unit: 3 }],
+    ['the own limit, where it names the rule', { domain: 'shop', rule: 'api_key' }, { requests_per_unit: 3 }],
+    ['the rule, where the own limit names another', { domain: 'shop', rule: 'other' }, { requests_per_unit: 5000 }],
+    [
+      'the rule, where the own limit is below it',
+      { domain: 'shop', descriptor: 'path:/a' },
+      { requests_per_unit: 5000 },
+    ],
+  ])('have a default that names its rule: that of %s', async (_, scope, shown) => {
+    const { ask } = await startAdmin()
+    const overrides = [{ ...scope, requests_per_unit: 3, unit: 'minute' }]
+    await ask('PUT', 'quotas/abc123', { body: { tier: 'enterprise', overrides } })
+    expect((await ask('GET', 'quotas/abc123')).json.quotas).toMatchObject({
+      default: { ...shown, unit: 'minute', domain: 'shop', rule: 'api_key' },
+      overrides: [scope],
+    })
+  })
+
+  it('name the more exact of two own limits at the rule of the default', async () => {
+    const { ask } = await startAdmin()
+    const per = (requests_per_unit: number, rule?: string) => ({
+      ...{ requests_per_unit, unit: 'hour', domain: 'shop', rule },
+    })
+    await ask('PUT', 'quotas/abc123', { body: { tier: 'enterprise', overrides: [per(3), per(4, 'calls')] } })
+    expect((await ask('GET', 'quotas/abc123')).json.quotas).toMatchObject({ default: { requests_per_unit: 4 } })
   })
 
   it('of a key that has a customer leave the key when they go', async () => {
