@@ -133,6 +133,8 @@ export type Counter = {
   readonly reset_after_ms: number
   readonly retry_after_ms: number
   readonly would_refuse: boolean
+  /** whose request it is; null: no entry on the way to the rule says so */
+  readonly customer_id: string | null
   /** where it is full: extra budget of the caller, in the order of its use */
   readonly grants: readonly {
     readonly id: string

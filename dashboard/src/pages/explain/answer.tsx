@@ -6,7 +6,7 @@ import { switchTo } from '../rules/switch-change.tsx'
 import { ownSwitch, type Switches } from '../rules/switch-state.ts'
 import { type CounterActions, CounterCard } from './counter-card.tsx'
 import type { Question } from './question.ts'
-import { callerOf } from './raise.ts'
+import { callerAt } from './raise.ts'
 import { openRaise } from './raise-form.tsx'
 import { Entries } from './request-form.tsx'
 import { byWeight, type Explanation, standingOf, verdictOf } from './verdict.ts'
@@ -27,7 +27,10 @@ export function Answer({ question, answer, switches, reload }: AnswerProps) {
   const actionsOf = (counter: Counter): CounterActions => ({
     toShadow: () => toShadow(domain, counter, switches, reload),
     reset: () => reset(domain, counter, entriesOf(counter), reload),
-    raise: callerOf(entriesOf(counter)) && (() => openRaise({ counter, domain, entries: entriesOf(counter), reload })),
+    raise:
+      callerAt(entriesOf(counter)) < 0
+        ? undefined
+        : () => openRaise({ counter, domain, entries: entriesOf(counter), reload }),
   })
   return (
     <div class="stack">

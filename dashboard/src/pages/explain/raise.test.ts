@@ -1,19 +1,15 @@
 import { expect, test } from 'vitest'
-import { callerOf, overrideName, unitOf } from './raise.ts'
+import { callerAt, overrideName, unitOf } from './raise.ts'
 
-test('a customer is named by an entry, or found by the beginning of an API key', () => {
-  expect(callerOf([{ key: 'tenant', value: 'acme' }])).toEqual({ kind: 'customer', id: 'acme', at: 0 })
-  const key = [
-    { key: 'mode', value: 'live' },
-    { key: 'api_key', value: 'sk_live_0123456789abcdef0123456789' },
-  ]
-  expect(callerOf(key)).toEqual({ kind: 'key', prefix: 'sk_live_', at: 1 })
-  expect(callerOf([{ key: 'user', value: 'alice' }])).toBeUndefined()
-  expect(callerOf([{ key: 'api_key', value: '' }])).toBeUndefined()
-})
-
-test('no more of a key is used than people are shown', () => {
-  expect(callerOf([{ key: 'api_key', value: 'abcdefgh' }])).toEqual({ kind: 'key', prefix: 'ab', at: 0 })
+test('a caller is named by an entry for a customer, or for an API key', () => {
+  expect(callerAt([{ key: 'tenant', value: 'acme' }])).toBe(0)
+  expect(
+    callerAt([
+      { key: 'mode', value: 'live' },
+      { key: 'api_key', value: 'sk_live_0123456789abcdef0123456789' },
+    ]),
+  ).toBe(1)
+  expect(callerAt([{ key: 'user', value: 'alice' }])).toBe(-1)
 })
 
 test('an override is for the caller, or for what stands below', () => {
@@ -22,9 +18,8 @@ test('an override is for the caller, or for what stands below', () => {
     { key: 'region', value: 'eu' },
     { key: 'endpoint', value: 'POST /orders' },
   ]
-  const caller = { kind: 'customer', id: 'acme', at: 0 } as const
-  expect(overrideName(entries, caller)).toBe('region=eu/endpoint=POST /orders')
-  expect(overrideName(entries.slice(0, 1), caller)).toBe('default')
+  expect(overrideName(entries)).toBe('region=eu/endpoint=POST /orders')
+  expect(overrideName(entries.slice(0, 1))).toBe('default')
 })
 
 test.each([

@@ -18,6 +18,7 @@ const counter = (changes: Partial<Counter> = {}): Counter => ({
   reset_after_ms: 0,
   retry_after_ms: 0,
   would_refuse: false,
+  customer_id: null,
   grants: [],
   what_would_admit: 'It is admitted: 3 of 5 are left.',
   ...changes,

@@ -121,6 +121,14 @@ describe('a look at counters', () => {
     expect(await counters.look(descriptors('api_key=k1-secret'))).toMatchObject([{ source, limit: most }])
   })
 
+  it('names the customer of an API key or an entry, and no one for a key that no one has', async () => {
+    const { counters } = scene({ ...ACME, api_keys: [key('k1', 'acme'), key('k3', undefined)] })
+    const customerOf = async (entry: string) => (await counters.look(descriptors(entry)))[0]?.customerId
+    expect(await customerOf('api_key=k1-secret')).toBe('acme')
+    expect(await customerOf('api_key=k1-secre')).toBeUndefined()
+    expect(await customerOf('api_key=k3-secret')).toBeUndefined()
+  })
+
   it('shows no API key, whether the rule calls it a secret or not', async () => {
     const { counters } = scene(ACME)
     const [{ key: shown }] = await counters.look(descriptors('api_key=a-long-key-that-nobody-has'))

@@ -57,6 +57,8 @@ export interface LookedCounter {
   readonly retryAfterMs: number
   /** No wait would help: the limit is smaller than the cost. */
   readonly isImpossible: boolean
+  /** Whose request it is, where an entry on the way to the rule names a customer or carries an API key. */
+  readonly customerId?: string | undefined
   /** Of a counter that refuses: extra budget of the caller, in the order of its use. */
   readonly grants?: readonly LookedGrant[]
 }
@@ -225,6 +227,7 @@ export class Counters {
           source: sourceOf(sources[i], book),
           key: `${domain.name}|${rule.id}|${this.#shown(domain, rule, entries)}`,
           ...figuresOf(rule.limit, verdict),
+          customerId: customerOf(account)?.id,
           grants,
         }
       }),

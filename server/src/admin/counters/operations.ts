@@ -48,6 +48,7 @@ const COUNTER = named(
     reset_after_ms: needed(NUMBER),
     retry_after_ms: needed(NUMBER),
     would_refuse: needed(YES_OR_NO),
+    customer_id: nullable(WORDS, 'whose request it is; null: no entry on the way to the rule says so'),
     grants: needed(
       list(object({ id: needed(WORDS), remaining: needed(WHOLE) })),
       'where it is full: extra budget of the caller, in the order of its use',
@@ -114,6 +115,7 @@ function counterJson(counter: LookedCounter) {
     reset_after_ms: counter.resetAfterMs,
     retry_after_ms: counter.retryAfterMs,
     would_refuse: wouldRefuse(counter),
+    customer_id: counter.customerId ?? null,
     grants: (counter.grants ?? []).map(({ id, remaining: left }) => ({ id, remaining: left })),
     what_would_admit: admitting(counter),
   }
