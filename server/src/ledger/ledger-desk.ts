@@ -1,6 +1,6 @@
 import type { Actor } from '../quotas/audit/actor.ts'
 import type { AuditLog } from '../quotas/audit/audit-log.ts'
-import type { Database } from '../quotas/database/database.ts'
+import type { Database, Sql } from '../quotas/database/database.ts'
 import type { Operation } from './core/account-state.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerAnswer } from './ledger-batch.ts'
@@ -35,20 +35,19 @@ export class LedgerDesk {
 
   /** Does what a person asks for, in one transaction with its entry in the audit log. */
   change(customerId: string, meterId: string, operation: Operation, by: Actor): Promise<LedgerAnswer> {
-    return this.#audit.record(by, async (tx) => {
-      const answer = await this.#ledger.askIn(tx, customerId, meterId, operation)
-      const { outcome } = answer
-      const isDone = !['refused', 'rejected', 'unknown'].includes(outcome.kind)
-      const isNew = isDone && !('isRepeated' in outcome && outcome.isRepeated)
-      const entry = {
-        action: `ledger.${operation.kind}`,
-        target: `ledger/${customerId}/${meterId}`,
-        customerId,
-        before: undefined,
-        after: JSON.stringify(operation),
-      }
-      return { result: answer, entries: isNew ? [entry] : [] }
-    })
+    const recorded = (work: (tx: Sql) => Promise<LedgerAnswer>): Promise<LedgerAnswer> =>
+      this.#audit.record(by, async (tx) => {
+        const answer = await work(tx)
+        return { result: answer, entries: isNew(answer) ? [entry] : [] }
+      })
+    const entry = {
+      action: `ledger.${operation.kind}`,
+      target: `ledger/${customerId}/${meterId}`,
+      customerId,
+      before: undefined,
+      after: JSON.stringify(operation),
+    }
+    return this.#ledger.askWith(customerId, meterId, operation, recorded)
   }
 
   /** Returns what a customer has of every meter that was ever used, as of the last operation on each. */
@@ -74,4 +73,10 @@ export class LedgerDesk {
   verify(): Promise<LedgerReport> {
     return verifyLedger(this.#db)
   }
+}
+
+/** Whether anything was done, and not before. */
+function isNew({ outcome }: LedgerAnswer): boolean {
+  if (['refused', 'rejected', 'unknown'].includes(outcome.kind)) return false
+  return !('isRepeated' in outcome && outcome.isRepeated)
 }

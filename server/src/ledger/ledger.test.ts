@@ -1,11 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { until } from '../../../tests/servers/until.mjs'
 import { SLOW_MS, testDatabases } from '../quotas/database/databases.suite.ts'
 import { DAY_MS } from './core/account-model.suite.ts'
 import type { Operation } from './core/account-state.ts'
 import { MemoryAccount } from './core/memory-account.suite.ts'
 import { play, START_MS, someTerms, steps, termsOfModel } from './core/steps.suite.ts'
-import { customer, meter, openScene } from './ledger.suite.ts'
+import { customer, meter, OWNER, openScene } from './ledger.suite.ts'
+import { LedgerDesk } from './ledger-desk.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 const reserve = (id: string, amount: number): Operation => ({ kind: 'reserve', id, amount })
@@ -120,6 +122,51 @@ describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, ma
       kind: 'unknown',
       what: 'meter',
     })
+  })
+
+  it('does what a person asks in one transaction with its entry in the audit log, once', async () => {
+    const { quotas, ledger, put } = await openScene(await make())
+    await put(customer('acme'), meter('exports'))
+    const desk = new LedgerDesk(quotas.db, ledger, quotas.audit)
+    const issue = { kind: 'issue', id: 'i1', lotKind: 'credit', amount: 50 } as const
+    for (const isRepeated of [false, true]) {
+      expect((await desk.change('acme', 'exports', issue, OWNER)).outcome).toMatchObject({ kind: 'issued', isRepeated })
+    }
+    expect((await desk.change('none', 'exports', issue, OWNER)).outcome.kind).toBe('unknown')
+    const { items } = await quotas.audit.list({ action: 'ledger.issue', limit: 10 })
+    expect(items).toMatchObject([{ customerId: 'acme', after: issue, actor: { id: OWNER.id } }])
+  })
+
+  it('shows accounts, the statement of any period, and the balance of any time', async () => {
+    let nowMs = START_MS
+    const { quotas, ledger, put } = await openScene(await make(), { clock: () => nowMs })
+    await put(customer('acme'), meter('exports', { allowance: 9, period: 'day' }))
+    const desk = new LedgerDesk(quotas.db, ledger, quotas.audit)
+    await desk.ask('acme', 'exports', event('e1', 4))
+    await desk.ask('acme', 'exports', reserve('r1', 2))
+    nowMs += DAY_MS
+    await desk.ask('acme', 'exports', event('e2', 1))
+    const query = { customerId: 'acme', meterId: 'exports', after: 0, limit: 2 }
+    const first = await desk.statement(query, START_MS)
+    expect(first).toMatchObject({ state: 'closed', totals: { issued: 9, used: 4, lapsed: 5 }, closing: 0, next: 2 })
+    const rest = await desk.statement({ ...query, after: 2 }, START_MS)
+    const kinds = [first, rest].flatMap((page) => page?.entries.map(({ kind }) => kind))
+    expect(kinds).toEqual(['issue', 'use', 'expire', 'lapse'])
+    expect(await desk.statement(query, undefined)).toMatchObject({ state: 'open', totals: { opening: 0, used: 1 } })
+    expect(await desk.statement(query, START_MS - DAY_MS)).toBeUndefined()
+    expect(await desk.balanceAt('acme', 'exports', START_MS)).toEqual({ balance: 5, debt: 0 })
+    expect(await desk.balanceAt('acme', 'exports', nowMs)).toEqual({ balance: 8, debt: 0 })
+    const [account] = await desk.accounts('acme')
+    expect(account).toMatchObject({ meterId: 'exports', used: 1, openHolds: 0, lots: [{ remaining: 8 }] })
+  })
+
+  it('ends holds whose time is over, of accounts that nobody asks about', async () => {
+    const { quotas, ledger, put } = await openScene(await make())
+    await put(customer('acme'), meter('exports', { allowance: 9 }))
+    await ledger.ask('acme', 'exports', { kind: 'reserve', id: 'r1', amount: 5, holdMs: 1 })
+    await until('the hold is over', async () => (await ledger.expireHolds()) > 0)
+    expect(await quotas.db.query('SELECT 1 FROM sluice.ledger_holds')).toEqual([])
+    expect(await ledger.expireHolds()).toBe(0)
   })
 
   it('refuses to change an entry, or a period that is closed', async () => {

@@ -48,12 +48,22 @@ export class Ledger {
     this.#clock = clock
   }
 
-  /** Does one operation in a transaction of the caller's, such as with its entry in the audit log. */
-  async askIn(tx: Sql, customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
+  /**
+   * Does one operation in a transaction with other work, such as its entry in the audit log. The account is found before
+   * that begins: an embedded database has one connection, which the transaction holds.
+   */
+  async askWith<T>(
+    customerId: string,
+    meterId: string,
+    operation: Operation,
+    transaction: (work: (tx: Sql) => Promise<LedgerAnswer>) => Promise<T>,
+  ): Promise<T> {
     const found = await this.#ids.find(customerId, meterId)
-    if (typeof found !== 'number') return { outcome: found, balance: undefined, refusalStatus: 404 }
-    const [answer] = await runJobs(tx, [{ accountId: found, operation }], this.#clock)
-    return answer
+    return transaction(async (tx) => {
+      if (typeof found !== 'number') return { outcome: found, balance: undefined, refusalStatus: 404 }
+      const [answer] = await runJobs(tx, [{ accountId: found, operation }], this.#clock)
+      return answer
+    })
   }
 
   /**
