@@ -167,8 +167,9 @@ describe.each(Object.keys(PLACES))('in %s', (place) => {
     expect(await allowed(3, 'api_key=k2-secret')).toBe('+++')
     expect([await allowed(2), await allowed(2, 'api_key=k2-secret')]).toEqual(['+-', '--'])
     await nodes[0].reset(ask(K1))
-    await until('the other node hears of it', async () => (await check(ask(K1, 0), 1)).allowed)
-    expect(await allowed(3)).toBe('++-')
+    // What a node has in mind of refusals does not concern a look, so this takes one of the two.
+    await until('the other node hears of it', async () => (await check(K1, 1)).allowed)
+    expect(await allowed(2)).toBe('+-')
   })
 
   it('with a grant all is charged or nothing', async () => {

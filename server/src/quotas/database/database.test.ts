@@ -6,7 +6,7 @@ import { MIGRATIONS } from './migrations/migrations.ts'
 
 describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make) => {
   it('gives the same values for the same SQL', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     const sql = `SELECT 9007199254740991::int8 AS big, count(*) AS many, 7::int4 AS small, 1.5::float8 AS real,
       $1::jsonb AS json, true AS yes, NULL::text AS nothing, '{a,b}'::text[] AS list, $2::text AS text,
       (extract(epoch FROM to_timestamp($3::float8 / 1000)) * 1000)::int8 AS ms`
@@ -30,7 +30,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('commits a transaction whose work is done, and nothing of one that throws', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     await db.query('CREATE TABLE t (n int)')
     await db.transaction((tx) => tx.query('INSERT INTO t VALUES ($1)', [1]))
     const own = new Error('not so')
@@ -48,7 +48,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('does not commit when an error of a statement was swallowed', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     await db.query('CREATE TABLE t (n int)')
     const swallowed = db.transaction(async (tx) => {
       await tx.query('INSERT INTO t VALUES (1)')
@@ -59,13 +59,13 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('tells neither statements nor values in its errors', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     const error = await db.query('SELECT $1::int / 0, $2::text', [1, 's3cret']).catch((error: unknown) => error)
     expect(JSON.stringify([String(error), error, Object.entries(error as object)])).not.toContain('s3cret')
   })
 
   it('hears what is told on a channel, after the commit only', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     const heard: string[] = []
     let begun = 0
     const stop = db.listen(
@@ -87,7 +87,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('keeps what was committed over SIGKILL, heals, and says that something may have been missed', async () => {
-    const place = await make({ own: true })
+    const place = await make({ own: true, bare: true })
     const db = await place.open()
     let misses = 0
     const heard: string[] = []
@@ -109,7 +109,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('migrates an empty database once, and only looks after that', async () => {
-    const place = await make()
+    const place = await make({ bare: true })
     const db = await place.open()
     await migrate(db)
     await migrate(db)
@@ -119,14 +119,14 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('migrates on several nodes at once', async () => {
-    const place = await make()
+    const place = await make({ bare: true })
     const nodes = await Promise.all(Array.from({ length: 6 }, () => place.open()))
     await Promise.all(nodes.map((node) => migrate(node)))
     expect(await nodes[0].query('SELECT revision FROM sluice.revision')).toEqual([{ revision: 0 }])
   })
 
   it('runs what is new in order, all or nothing', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     await migrate(db)
     const next = MIGRATIONS.length + 1
     const more = { version: next, name: 'more', sql: 'CREATE TABLE sluice.more (n int)' }
@@ -138,7 +138,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
   })
 
   it('refuses a schema that is newer than the program', async () => {
-    const db = await (await make()).open()
+    const db = await (await make({ bare: true })).open()
     await migrate(db)
     await db.query("INSERT INTO sluice.migrations VALUES (99, 'of the future')")
     await expect(migrate(db)).rejects.toThrow(

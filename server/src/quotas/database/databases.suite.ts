@@ -6,6 +6,7 @@ import { type PostgresEndpoint, type PostgresServer, startPostgres } from '../..
 import { makeTemporaryDir } from '../../../../tests/servers/reaper.mjs'
 import { sharedPglite, sharedPostgres } from '../../../../tests/servers/shared.ts'
 import type { Database } from './database.ts'
+import { EMPTY, FreshSchema } from './fresh-schema.suite.ts'
 import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
 
@@ -24,10 +25,14 @@ export interface TestDatabase {
   readonly dataDir: string | undefined
 }
 
-export type MakeTestDatabase = (needs?: { own?: boolean }) => Promise<TestDatabase>
+export interface Needs {
+  /** A server of its own, where that can be. */
+  readonly own?: boolean
+  /** No tables: on PGlite they are there otherwise, with nothing of another test in them. */
+  readonly bare?: boolean
+}
 
-/** Leaves nothing of a test before. */
-const EMPTY = 'DROP SCHEMA IF EXISTS sluice CASCADE; DROP SCHEMA public CASCADE; CREATE SCHEMA public'
+export type MakeTestDatabase = (needs?: Needs) => Promise<TestDatabase>
 
 /** Databases of this worker in the PostgreSQL of the run that no test has now: a new one takes ten times as long as to empty one. */
 const idle: string[] = []
@@ -39,7 +44,7 @@ async function takeDatabase(server: PostgresEndpoint): Promise<string> {
   return database
 }
 
-export async function makePostgres({ own = false } = {}): Promise<TestDatabase> {
+export async function makePostgres({ own = false }: Needs = {}): Promise<TestDatabase> {
   const server = own ? await startPostgres() : await sharedPostgres()
   const database = own ? await server.createDatabase() : await takeDatabase(server)
   const url = server.url(database)
@@ -62,6 +67,7 @@ export async function makePostgres({ own = false } = {}): Promise<TestDatabase> 
   }
 }
 
+const freshSchema = new FreshSchema()
 let opening: Promise<{ readonly dataDir: string; readonly db: PgliteDatabase }> | undefined
 
 async function openPglite() {
@@ -74,10 +80,11 @@ async function openPglite() {
  * makePglite returns the PGlite of this worker, emptied: a new one takes seconds. Files of a worker follow each other; it ends with the
  * worker, as PGlite does with its parent.
  */
-export async function makePglite(): Promise<TestDatabase> {
+export async function makePglite({ bare = false }: Needs = {}): Promise<TestDatabase> {
   opening ??= openPglite()
   const { dataDir, db } = await opening
-  await db.query(EMPTY)
+  if (bare) await db.query(EMPTY)
+  else await freshSchema.restore(db)
   return {
     dataDir,
     open: async () => db,
