@@ -56,6 +56,7 @@ export async function watchFleet(): Promise<WatchedFleet> {
   const children: ChildProcess[] = []
   const start = (): Promise<Started> => launch((child) => children.push(child), env, ...args)
   const nodes = await Promise.all([start(), start()])
+  elsewhere.beginToFail()
   const prometheus = await startPrometheus({ config: configFor(nodes) })
   const stop = async (): Promise<void> => {
     elsewhere.stop()
@@ -65,16 +66,23 @@ export async function watchFleet(): Promise<WatchedFleet> {
   return { nodes, redis, prometheus, changeRules, stop }
 }
 
-/** An address of rules that fails every third time. */
-async function unsteadyRules(): Promise<{ readonly url: string; stop(): void }> {
+/** An address of rules that fails every third time, from a moment on: without its rules, a node does not start. */
+async function unsteadyRules(): Promise<{ readonly url: string; beginToFail(): void; stop(): void }> {
   let asked = 0
+  let isUnsteady = false
   const text = 'domain: elsewhere\ndescriptors: []\n'
   const server = createServer((_, response) => {
-    if (++asked % 3 === 0) response.writeHead(503).end()
+    if (isUnsteady && ++asked % 3 === 0) response.writeHead(503).end()
     else response.writeHead(200, { 'content-length': text.length }).end(text)
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/rules.yaml`, stop: () => server.close() }
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/rules.yaml`,
+    beginToFail: () => {
+      isUnsteady = true
+    },
+    stop: () => server.close(),
+  }
 }
 
 const configFor = (nodes: readonly Started[]): string =>
