@@ -59,6 +59,19 @@ const ALONE = [
 /** Those that need a PGlite: each of their workers starts one. */
 const WITH_PGLITE = ['server/src/quotas/**/*.test.ts', 'server/src/app/usage/*.test.ts']
 
+/** Loaded before every test file. */
+export const SETUP_FILES = [
+  './tests/servers/away-from-the-edge.ts',
+  './tests/servers/short-connections.ts',
+  './tests/servers/own-globals.ts',
+]
+
+/** Starts servers for all files of the run when the first file asks for one. */
+export const SHARED_SERVERS = './tests/servers/global-setup.ts'
+
+/** Hooks start servers, on a machine that may be busy. A test that hangs is ended; one that is slow is not wrong. */
+export const PATIENCE = { hookTimeout: 300_000, testTimeout: 300_000 }
+
 /** What a project of tests is, apart from the files in it. */
 interface Kind {
   /** Files that are left to another project. */
@@ -76,14 +89,9 @@ const project = (name: string, include: string[], { exclude = [], sharesModules,
     include,
     exclude: [...configDefaults.exclude, ...exclude],
     isolate: sharesModules !== true,
-    globalSetup: hasServers === true ? ['./tests/servers/global-setup.ts'] : [],
-    setupFiles: [
-      './tests/servers/away-from-the-edge.ts',
-      './tests/servers/short-connections.ts',
-      './tests/servers/own-globals.ts',
-      // fast-check is loaded once for each worker. A file with modules of its own hands the seed to it.
-      ...(sharesModules === true ? ['./tests/seeds/property-seed.ts'] : []),
-    ],
+    globalSetup: hasServers === true ? [SHARED_SERVERS] : [],
+    // fast-check is loaded once for each worker. A file with modules of its own hands the seed to it.
+    setupFiles: [...SETUP_FILES, ...(sharesModules === true ? ['./tests/seeds/property-seed.ts'] : [])],
   },
 })
 
@@ -100,9 +108,7 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     // Tests of servers wait more than they work: on two cores, three workers keep both busy.
     maxWorkers: Math.max(3, availableParallelism() - 1),
-    // Hooks start servers, on a machine that may be busy. A test that hangs is ended; one that is slow is not wrong.
-    hookTimeout: 300_000,
-    testTimeout: 300_000,
+    ...PATIENCE,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
       project('units', UNITS, { exclude: [...ALONE, ...WITH_PGLITE], sharesModules: true, hasServers: true }),
