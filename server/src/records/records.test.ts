@@ -6,6 +6,7 @@ import { api_keys } from '../admin/keys/table.ts'
 import { overrides } from '../admin/overrides/table.ts'
 import { switches } from '../admin/switches/table.ts'
 import { tiers } from '../admin/tiers/table.ts'
+import { deliveries, endpoints } from '../admin/webhooks/table.ts'
 import { columnOf } from './field.ts'
 import { requireSpan } from './shared-fields.ts'
 import { QUOTA_TABLES, tableOf } from './tables.ts'
@@ -69,6 +70,47 @@ describe('a record that is made', () => {
     expect(day).toThrow('body.period_anchor')
     expect(() => customers.made({ metadata }, making, { id: 'a' })).toThrow('body.metadata')
     expect(() => requireSpan({ effectiveAtMs: 5, expiresAtMs: 5 })).toThrow('body.expires_at')
+  })
+})
+
+describe('a record whose fields do not go together', () => {
+  const given = { requests_per_unit: 5, unit: 'minute' }
+  const subject = { kind: 'customer', customerId: 'acme' } as const
+
+  it('is refused when it is made, replaced and changed', () => {
+    const before = overrides.made({ ...given, burst: 9 }, making, { id: 'o', subject })
+    const uncountable = { ...given, algorithm: 'fixed_window', burst: 9 }
+    expect(() => overrides.made(uncountable, making, { id: 'o', subject })).toThrow('body')
+    expect(() => overrides.replaced(uncountable, before, making, {})).toThrow('body')
+    expect(() => overrides.changed({ algorithm: 'fixed_window' }, before)).toThrow('body')
+  })
+
+  it('is refused where it would end before it begins', () => {
+    const ended = { ...given, effective_at: '2026-02-01T00:00:00Z', expires_at: '2026-01-01T00:00:00Z' }
+    for (const table of ['overrides', 'grants', 'blocks'] as const) {
+      const make = () => tableOf(table).made({ ...ended, amount: 1 }, making, { id: 'x', subject } as never)
+      expect(make, table).toThrow('body.expires_at')
+    }
+  })
+})
+
+describe('a record that is changed with what is as in a new one', () => {
+  it('takes null as the initial value of a field that has to have one', () => {
+    const before = endpoints.made({ url: 'https://a.example', enabled: false, description: 'd' }, making, { id: 'w' })
+    const after = endpoints.changed({ enabled: null, description: null, url: null }, before, making)
+    expect(after).toEqual({ ...before, isEnabled: true, description: '' })
+    expect(endpoints.changed({ enabled: null }, before).isEnabled).toBe(false)
+  })
+})
+
+describe('an answer in other words than the columns', () => {
+  it('has the name that is shown, and nothing internal', () => {
+    const row = { id: 'd', endpoint_id: 'w', event: 'e', state: 'waiting', attempts: 1, next_at: 5, last_status: null }
+    const more = { last_error: null, body: '{"a":1}', created_at: 1, finished_at: null }
+    const shown = deliveries.toJson(deliveries.toRecord({ ...row, ...more }))
+    expect(shown).toMatchObject({ next_attempt_at: '1970-01-01T00:00:00.005Z', message: { a: 1 } })
+    expect(Object.keys(shown)).toEqual(Object.keys(deliveries.answerFields))
+    expect(shown).not.toHaveProperty('endpoint_id')
   })
 })
 
