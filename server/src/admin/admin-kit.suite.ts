@@ -88,7 +88,7 @@ export interface AdminKit {
   readonly inForce: { of: (changes: readonly ProposedChange[]) => InForce }
   /** In clear, by role. */
   readonly token: Readonly<Record<'viewer' | 'operator' | 'admin' | 'ledger', string>>
-  /** ask sends a request as an admin, unless told otherwise. */
+  /** ask sends a request as an admin, by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Answer>
 }
 

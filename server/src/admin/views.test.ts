@@ -12,7 +12,7 @@ describe('an overview', () => {
     }
   })
 
-  it('of the busiest callers is of refusals in five minutes, unless told otherwise', async () => {
+  it('of the busiest callers is of refusals in five minutes, by default', async () => {
     const { ask, asked } = await startAdmin()
     const { json } = await ask('GET', 'top')
     expect(json).toMatchObject({ by: 'refused', period: '5m', since: '2026-03-01T09:55:30.000Z', nodes: 1 })
@@ -26,7 +26,7 @@ describe('an overview', () => {
     }
   })
 
-  it('of changes is of the last hour, unless told otherwise, and of a month at the most', async () => {
+  it('of changes is of the last hour, by default, and of a month at most', async () => {
     const { ask, asked, clock } = await startAdmin()
     expect((await ask('GET', 'changes')).json).toMatchObject({ since: '2026-03-01T09:00:30.000Z' })
     expect(asked).toEqual([[clock.ms - 3_600_000, 500]])

@@ -25,12 +25,12 @@ import { CONFIRMATIONS, IN_FORCE, inForceField, waitMsOf } from './waits.ts'
 
 export const API_PREFIX = '/admin/v1'
 
-/** What every list and every change takes beside its own parameters. */
+/** What every list and every change takes in addition to its own parameters. */
 export const PAGE_QUERY = {
   cursor: { schema: { kind: 'text', min: 1, max: 2_048 }, doc: 'next_cursor of the page before' },
   page_size: {
     schema: { kind: 'integer', min: 1, max: 500 },
-    doc: 'how many records a page has; 50 unless told otherwise',
+    doc: 'how many records a page has; 50 by default',
   },
 } as const satisfies Readonly<Record<string, QueryParam>>
 
@@ -161,7 +161,7 @@ export class AdminApi {
     const { cursors } = this.#parts
     return {
       after: cursor === undefined ? undefined : cursors.read(String(cursor), about),
-      next: (from) => (from === undefined ? null : cursors.spell(from, about)),
+      next: (from) => (from === undefined ? null : cursors.seal(from, about)),
     }
   }
 

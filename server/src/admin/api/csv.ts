@@ -4,7 +4,7 @@ const NEEDS_QUOTES = /[",\r\n]/
 const NUMBER = /^-?\d+(?:\.\d+)?$/
 
 /**
- * csvOf spells rows as CSV (RFC 4180). A text that a spreadsheet would run as a formula gets a ' before it, which spreadsheets do
+ * csvOf formats rows as CSV (RFC 4180). A text that a spreadsheet would run as a formula gets a ' before it, which spreadsheets do
  * not show: names come from outside. Numbers stay numbers.
  */
 export function csvOf(columns: readonly string[], rows: readonly Readonly<Record<string, unknown>>[]): string {

@@ -5,7 +5,7 @@ const MAC_BYTES = 16
 const MAX_CHARACTERS = 2_048
 
 /**
- * Cursors spells where a page begins so that clients can neither read nor make one: it is signed, together with the list and
+ * Cursors encodes where a page begins so that clients can neither read nor make one: it is signed, together with the list and
  * the filter that it belongs to.
  */
 export class Cursors {
@@ -17,12 +17,12 @@ export class Cursors {
       .digest()
   }
 
-  spell(after: string, list: string): string {
+  seal(after: string, list: string): string {
     const text = Buffer.from(after, 'utf8')
     return Buffer.concat([this.#sign(text, list), text]).toString('base64url')
   }
 
-  /** read throws CURSOR_INVALID for what spell did not make for this list. */
+  /** read throws CURSOR_INVALID for what seal did not make for this list. */
   read(cursor: string, list: string): string {
     const bytes = cursor.length > MAX_CHARACTERS ? Buffer.alloc(0) : Buffer.from(cursor, 'base64url')
     const text = bytes.subarray(MAC_BYTES)

@@ -1,6 +1,6 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 
-/** etagOf spells the version of a record. */
+/** Returns the ETag of a version of a record. */
 export function etagOf(version: number): string {
   return `"${version}"`
 }

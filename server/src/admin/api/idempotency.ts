@@ -58,7 +58,7 @@ function again(kept: KeptAnswer, fingerprint: string, request: IdempotentRequest
     throw new SluiceError('IDEMPOTENCY_KEY_REUSED', 'idempotency-key', 'it came with another request before')
   }
   if (kept.sealed === undefined) {
-    throw new SluiceError('IDEMPOTENCY_IN_PROGRESS', 'idempotency-key', 'the first request is under way')
+    throw new SluiceError('IDEMPOTENCY_IN_PROGRESS', 'idempotency-key', 'the first request is in flight')
   }
   return JSON.parse(unseal(request, kept.sealed)) as WrittenAnswer
 }

@@ -51,7 +51,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   /** What If-Match says: a version, or undefined for any. */
   readonly version: number | undefined
   readonly nowMs: number
-  /** next spells the cursor of the following page; after reads the one that was given. */
+  /** next encodes the cursor of the following page; after reads the one that was given. */
   readonly cursor: { readonly after: string | undefined; next(from: string | undefined): string | null }
   /** For the few operations whose answers are no JSON. */
   readonly request: IncomingMessage

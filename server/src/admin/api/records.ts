@@ -60,8 +60,8 @@ export function proposed(table: QuotaTable, id: string, before: unknown, after: 
 export function pageReply<T>(
   { cursor }: Pick<Call, 'cursor'>,
   page: Page<T>,
-  spell: (item: T) => unknown,
+  toJson: (item: T) => unknown,
   more: object = {},
 ): Reply {
-  return { body: { items: page.items.map(spell), next_cursor: cursor.next(page.next), ...more } }
+  return { body: { items: page.items.map(toJson), next_cursor: cursor.next(page.next), ...more } }
 }

@@ -57,7 +57,7 @@ export function unknownRecord(what: string, id: string): SluiceError {
   return new SluiceError('RECORD_UNKNOWN', what, got(id))
 }
 
-/** orNull spells what is not there as JSON does. */
+/** Returns null for what is not there, as JSON has it. */
 export function orNull<T>(value: T | undefined): T | null {
   return value ?? null
 }

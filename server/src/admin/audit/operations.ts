@@ -96,7 +96,7 @@ export const AUDIT_OPERATIONS = [
       to: { schema: text(40), doc: 'before this time' },
       format: {
         schema: { kind: 'choice', of: ['json', 'csv', 'jsonl'] },
-        doc: 'json unless told otherwise; pages of csv and jsonl name the next in the header Sluice-Next-Cursor',
+        doc: 'json by default; pages of csv and jsonl name the next in the header Sluice-Next-Cursor',
       },
     },
     isPaged: true,

@@ -28,7 +28,7 @@ export const CHANGE_OPERATIONS = [
     role: 'viewer',
     summary:
       'changes of rules, tiers, switches, overrides and blocks, and of rule files, the newest first; at most 500',
-    query: { since: { schema: text(40), doc: 'not before this time; the last hour, unless told otherwise' } },
+    query: { since: { schema: text(40), doc: 'not before this time; the last hour, by default' } },
     answer: { status: 200, schema: object({ since: needed(TIME), changes: needed(list(CHANGE)) }) },
     run: async ({ parts, query, nowMs }) => {
       const sinceMs = timeOf(query.since, 'query.since') ?? nowMs - HOUR_MS

@@ -4,7 +4,7 @@ import type { FleetList } from './fleet-questions.ts'
 /** SCOPE is the parameter that says whose figures are asked for. */
 export const SCOPE = {
   schema: { kind: 'choice', of: ['fleet', 'node'] },
-  doc: 'of all nodes on the same Redis, unless told otherwise, or of the node that answers',
+  doc: 'of all nodes on the same Redis, by default, or of the node that answers',
 } as const
 
 /** FLEET is what every answer says that is made of several nodes. */

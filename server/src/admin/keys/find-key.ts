@@ -17,7 +17,7 @@ export async function keyInUse({ parts }: HasParts, apiKey: string): Promise<Api
 /** Resolves as keyInUse does, or throws RECORD_UNKNOWN: `where` is what the caller asked for. */
 export async function findKey(call: HasParts, apiKey: string, where: string): Promise<ApiKey> {
   const found = await keyInUse(call, apiKey)
-  if (found === undefined) throw new SluiceError('RECORD_UNKNOWN', where, 'nobody has this key')
+  if (found === undefined) throw new SluiceError('RECORD_UNKNOWN', where, 'no customer has this key')
   return found
 }
 

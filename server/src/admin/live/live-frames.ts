@@ -69,7 +69,7 @@ export class LiveFrames {
     return () => this.#followers.delete(heard)
   }
 
-  /** tick makes a frame. A process that does not answer keeps the next second waiting, and is told of later. It never rejects. */
+  /** tick makes a frame. A process that does not answer keeps the next second waiting, and is in a later frame. It never rejects. */
   async tick(): Promise<void> {
     if (this.#isTicking) return
     this.#isTicking = true

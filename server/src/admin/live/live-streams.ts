@@ -21,16 +21,16 @@ interface Reader {
   readonly untilMs: number
 }
 
-/** LiveStreams sends each frame to all that watch. It is spelled once, however many there are. */
+/** LiveStreams sends each frame to all that watch. It is formatted once, however many there are. */
 export class LiveStreams {
   readonly #bounds: LiveStreamBounds
   readonly #nowMs: () => number
-  readonly #spell: (frame: LiveFrame) => object
+  readonly #format: (frame: LiveFrame) => object
   readonly #readers = new Set<Reader>()
   #leave: (() => void) | undefined
 
-  constructor(spell: (frame: LiveFrame) => object, nowMs: () => number, bounds: Partial<LiveStreamBounds> = {}) {
-    this.#spell = spell
+  constructor(format: (frame: LiveFrame) => object, nowMs: () => number, bounds: Partial<LiveStreamBounds> = {}) {
+    this.#format = format
     this.#nowMs = nowMs
     this.#bounds = { ...BOUNDS, ...bounds }
   }
@@ -73,7 +73,7 @@ export class LiveStreams {
   }
 
   #event(frame: LiveFrame): string {
-    return `id: ${frame.atMs}\ndata: ${JSON.stringify(this.#spell(frame))}\n\n`
+    return `id: ${frame.atMs}\ndata: ${JSON.stringify(this.#format(frame))}\n\n`
   }
 
   #remove(reader: Reader): void {

@@ -74,7 +74,7 @@ export interface NodeNote extends Omit<NodeState, 'isHere' | 'isAway' | 'seenAtM
 const MAX_NOTE_RULES = 50
 const MAX_TEXT = 256
 
-/** noteText spells a note. */
+/** Formats a note. */
 export function noteText(note: NodeNote): string {
   const { figures } = note
   return JSON.stringify({ ...note, figures: { ...figures, rules: figures.rules.slice(0, MAX_NOTE_RULES) } })

@@ -52,7 +52,7 @@ type NameOf = ReturnType<typeof ruleNames>
 const DEFAULT_LIMIT = 50
 const LIMIT = {
   schema: { kind: 'integer', min: 1, max: 1_000 },
-  doc: 'how many at the most; 50, unless told otherwise',
+  doc: 'how many at most; 50, by default',
 } as const
 
 export const REFUSALS = { ...FLEET, refusals: needed(list(REFUSAL)) } as const

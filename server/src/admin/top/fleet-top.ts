@@ -50,7 +50,7 @@ export interface FleetTopParts {
 
 const MINUTES: Readonly<Record<TopPeriod, WindowMinutes>> = { '5m': 5, '1h': 60, '24h': 1_440 }
 const MINUTE_MS = 60_000
-/** Lists of other nodes are megabytes: who asks again within this time gets the same. */
+/** Lists of other nodes are megabytes: a caller that asks again within this time gets the same. */
 const KEPT_MS = 1_000
 /** How long it is believed that nobody knows whose a key is. */
 const UNKNOWN_MS = 30_000

@@ -52,11 +52,11 @@ export const TOP_OPERATIONS = [
     role: 'viewer',
     summary: 'who is refused most, or asks most, of all rules and nodes',
     query: {
-      by: { schema: RANKING, doc: 'refused, unless told otherwise' },
-      period: { schema: TOP_PERIOD, doc: '5m, unless told otherwise' },
+      by: { schema: RANKING, doc: 'refused, by default' },
+      period: { schema: TOP_PERIOD, doc: '5m, by default' },
       limit: {
         schema: { kind: 'integer', min: 1, max: MAX_TOP },
-        doc: 'how many at the most; 50, unless told otherwise',
+        doc: 'how many at most; 50, by default',
       },
     },
     answer: {

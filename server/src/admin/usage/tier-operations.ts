@@ -25,7 +25,7 @@ export const TIER_USAGE_OPERATIONS = [
     role: 'viewer',
     summary: 'what the customers of each tier used',
     query: {
-      period: { schema: { kind: 'choice', of: ['1h', '24h', '30d'] }, doc: '24h, unless told otherwise' },
+      period: { schema: { kind: 'choice', of: ['1h', '24h', '30d'] }, doc: '24h, by default' },
     },
     answer: {
       status: 200,
