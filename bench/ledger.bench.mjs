@@ -9,8 +9,8 @@ import { count, header, median, ratioLine, table } from './report.mjs'
 // npm run bench -- ledger: reservations that are committed, on one account and on a thousand, with a PostgreSQL on
 // the same cores that waits for its disk; and the same with a transaction for each request.
 
-const ROUND_MS = Number(process.env.ROUND_MS ?? 3_000)
-const ROUNDS = Number(process.env.ROUNDS ?? 3)
+const ROUND_MS = 3_000
+const ROUNDS = 3
 const BALANCE = 1_000_000_000_000
 const OWNER = { id: 'bench', name: 'bench', address: undefined, reason: undefined }
 const GOALS = { 1: 5_000, 1000: 20_000 }
