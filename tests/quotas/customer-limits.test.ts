@@ -32,4 +32,14 @@ it('every node shows the limit that refuses a key, also one that requests never 
     })
   }
   expect(JSON.stringify(await shownBy(first))).not.toContain(API_KEY)
+
+  // A reset by the node that cannot name the counter holds for what the other remembers of it.
+  expect((await fleet.ask(first, 'POST', 'counters/reset', { customer_id: 'acme' })).status).toBe(200)
+  for (const node of fleet.nodes) {
+    await until('the node shows that nothing is used', async () => (await shownBy(node))[0].used === 0)
+    await until('no one is near the limit', async () => {
+      const { callers } = (await fleet.ask(node, 'GET', 'near-limits')).json as { callers?: unknown[] }
+      return callers?.length === 0
+    })
+  }
 })

@@ -4,7 +4,7 @@ import { inForceText, isUnused, lowered, plainText } from './in-force-words.ts'
 
 const limit = { requests_per_unit: 1_200, unit: 'minute', window_ms: 60_000, burst: null }
 const rule = (name: string, effect: RuleInForce['effect'] = 'raised'): RuleInForce => ({
-  ...{ domain: 'shop', rule: `the id of ${name}`, rule_name: name, before: null, after: limit, effect },
+  ...{ domain: 'shop', rule: name, rule_name: name, before: null, after: limit, effect },
 })
 const answer = (rules: readonly RuleInForce[], warnings: readonly string[] = [], total = rules.length) => ({
   ...{ id: 'x', in_force_on: rules, in_force_on_total: total, warnings },
@@ -25,6 +25,7 @@ describe('a limit is described', () => {
 describe('after a change', () => {
   it.each<[claim: string, answer: unknown, said: string, isLost: boolean]>([
     ['one rule is named', answer([rule('a')]), 'In force on shop/a.', false],
+    ['its id follows', answer([{ ...rule('a'), rule: 'id' }]), 'In force on shop/a (id).', false],
     ['a rule with two limits once', answer([rule('a'), rule('a', 'lowered')]), 'In force on shop/a.', false],
     [
       'the first of many',

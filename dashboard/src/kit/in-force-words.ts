@@ -25,12 +25,16 @@ export const lowered = (rules: readonly RuleInForce[]): readonly RuleInForce[] =
 /** How many rules a short message names. */
 const MAX_NAMED = 2
 
+/** Returns the name of a rule and, where that is another, its id. */
+const ruleText = ({ domain, rule, rule_name: name }: RuleInForce): string =>
+  name === rule ? `${domain}/${name}` : `${domain}/${name} (${rule})`
+
 /** inForceText says after a change where it is in force, or what is wrong; empty for a change that is not one of limits. */
 export function inForceText(answer: unknown): string {
   if (!isInForce(answer)) return ''
   const { in_force_on: rules, in_force_on_total: total, warnings } = answer
   if (rules.length === 0) return warnings.join(' ')
-  const names = [...new Set(rules.map(({ domain, rule_name: name }) => `${domain}/${name}`))]
+  const names = [...new Set(rules.map(ruleText))]
   const shown = names.slice(0, MAX_NAMED).join(', ')
   const more = total - Math.min(MAX_NAMED, names.length)
   const where = names.length > MAX_NAMED ? `${shown} and ${wholeCount(more)} more` : shown

@@ -25,14 +25,21 @@ export interface CounterStore {
   close(): Promise<void>
 }
 
-/** memoryCounterStore is the memory of the only process that there is. */
-export function memoryCounterStore(memory: MemoryStore, keys: KeyEncoder): CounterStore {
+/** memoryCounterStore is the memory of the only process that there is. `forget` is called with the key of each that is reset. */
+export function memoryCounterStore(
+  memory: MemoryStore,
+  keys: KeyEncoder,
+  forget: (key: string) => void = () => {},
+): CounterStore {
   return {
     keys,
     look: async (key, limit) => memory.decideOne(key, limit, 0),
     reset: async (counters) => {
       const before = memory.stats.keys
-      for (const { key, limit } of counters) memory.reset(key, limit)
+      for (const { key, limit } of counters) {
+        memory.reset(key, limit)
+        forget(key)
+      }
       return before - memory.stats.keys
     },
     tellCallers: () => {},

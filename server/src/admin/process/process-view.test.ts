@@ -1,4 +1,6 @@
+import { storedKey } from 'sluice/internal/core/keys'
 import { compileObjects } from 'sluice/internal/core/rules/compile'
+import type { Rule } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import { openStore } from 'sluice/internal/stores/open/open-store'
 import { describe, expect, it } from 'vitest'
@@ -39,7 +41,7 @@ function scene(records: Records) {
     for (let i = 0; i < count; i++) said += (await limiter.check(ask(text))).allowed ? '+' : '-'
     return said
   }
-  return { view, hits }
+  return { view, hits, keys: open.keys }
 }
 
 describe('what a process remembers', () => {
@@ -104,6 +106,31 @@ describe('a reset that another node was told of', () => {
     expect([await hits('api_key=k1-secret', 3), await hits('api_key=k1-secret path=/a', 2)]).toEqual(['++-', '+-'])
     await view.forget('customer acme')
     expect([await hits('api_key=k1-secret', 3), await hits('api_key=k1-secret path=/a', 2)]).toEqual(['++-', '+-'])
+  })
+
+  it('forgets who was near a limit of that caller and of a counter, and no one else', async () => {
+    const { view, hits, keys } = scene({ ...ACME, customers: [customer('acme'), customer('other')] })
+    const near = () => view.nearLimits.list().map(({ rule, key: shown }) => (rule === 'user' ? shown : rule))
+    const useAll = async () => {
+      await hits('user=bob', 10)
+      await hits('user=eve', 10)
+      await hits('api_key=k1-secret', 2)
+      expect(near().toSorted()).toEqual(['api_key', 'user=bob', 'user=eve'])
+    }
+    await useAll()
+    await view.forget('customer other')
+    expect(near()).toHaveLength(3)
+    await view.forget('key k1')
+    expect(near().toSorted()).toEqual(['user=bob', 'user=eve'])
+    await hits('api_key=k1-secret', 2)
+    await view.forget('customer acme')
+    expect(near().toSorted()).toEqual(['user=bob', 'user=eve'])
+    const rule = RULES.domains.get('api')?.root.branches.get('user')?.any?.rules[0] as Rule
+    const bob = storedKey(keys.encode('api', rule, [{ key: 'user', value: 'bob' }]), rule.limit)
+    view.noticed({ kind: 'reset', key: bob })
+    expect(near()).toEqual(['user=eve'])
+    view.noticed({ kind: 'clear', key: bob.replace('bob', 'eve') })
+    expect(near()).toEqual(['user=eve'])
   })
 
   it.each(['', 'customer', 'nonsense acme', 'key unknown'])('%j does nothing', async (caller) => {

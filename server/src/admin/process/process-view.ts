@@ -1,7 +1,8 @@
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
+import { splitStoredKey } from 'sluice/internal/core/keys'
 import type { Entry } from 'sluice/internal/core/request'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
-import type { Store } from 'sluice/internal/engine/ports'
+import type { Notice, Store } from 'sluice/internal/engine/ports'
 import type { DoorObserver } from '../../observe/door-observer.ts'
 import { CallerNames, type KnownCaller } from '../../observe/live/caller-names.ts'
 import { LiveTally } from '../../observe/live/live-tally.ts'
@@ -86,6 +87,13 @@ export class ProcessView implements OwnUsage {
     return keyOwners(this.#book(), this.#parts.keys, spelled)
   }
 
+  /** noticed forgets what a node, this one or another, has reset. */
+  noticed({ kind, key }: Notice): void {
+    if (kind === 'reset') this.nearLimits.forget(splitStoredKey(key).key)
+    else if (kind === 'reset_domain') this.nearLimits.forgetDomain(key)
+    else if (kind === 'reset_caller') void this.forget(key)
+  }
+
   /** forget resets what this process knows of a caller that another node was told to reset. It never rejects. */
   async forget(caller: string): Promise<void> {
     const target = targetOf(caller)
@@ -97,6 +105,11 @@ export class ProcessView implements OwnUsage {
       }
     } catch {
       // Redis is away: who asked for the reset was told so.
+    } finally {
+      // Last: what was decided before the reset may be remembered until then.
+      const isCaller = ({ customerId, keyId }: KnownCaller): boolean =>
+        target.kind === 'key' ? keyId === target.keyId : customerId === target.customerId
+      this.nearLimits.forgetCaller(isCaller)
     }
   }
 

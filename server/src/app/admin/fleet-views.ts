@@ -41,7 +41,9 @@ export interface FleetViewsParts {
   /** Every process that answers requests. */
   readonly workers: () => readonly Omit<WorkerState, 'decisionsPerSecond'>[]
   /** The counters of the only process, where they are in its memory. Undefined: they are in Redis. */
-  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder } | undefined
+  readonly counters:
+    | { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder; readonly forget: (key: string) => void }
+    | undefined
   /** Of the program. */
   readonly version: string
   /** The busiest keys of the fleet, or of this node where the fleet cannot be asked. */
@@ -173,5 +175,5 @@ function storeOf({ config, counters }: FleetViewsParts): CounterStore {
   const { redisUrl } = config
   if (redisUrl !== undefined) return redisCounterStore(redisUrl, config)
   if (counters?.memory === undefined) throw new Error('counters are neither in memory nor in Redis')
-  return memoryCounterStore(counters.memory, counters.keys)
+  return memoryCounterStore(counters.memory, counters.keys, counters.forget)
 }

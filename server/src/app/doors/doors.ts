@@ -2,7 +2,7 @@ import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { Limiter } from 'sluice/internal/engine/limiter'
 import { LoadShedder } from 'sluice/internal/engine/load-shedder'
-import type { Notice, Store } from 'sluice/internal/engine/ports'
+import type { Store } from 'sluice/internal/engine/ports'
 import { Renewals } from 'sluice/internal/engine/renewals'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { OpenStore } from 'sluice/internal/stores/open/open-store'
@@ -39,8 +39,12 @@ export interface Doors {
   /** Resolves when the store can be reached, or when waiting longer would not help: see untilReached. */
   readonly ready: Promise<void>
   readonly reports: Reporter
-  /** Where this process counts, if that is in its memory, and how it builds keys. */
-  readonly counters: { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder }
+  /** Where this process counts, if that is in its memory, how it builds keys, and what forgets a counter that was reset. */
+  readonly counters: {
+    readonly memory: MemoryStore | undefined
+    readonly keys: KeyEncoder
+    readonly forget: (key: string) => void
+  }
   /** Replaces the gateway's routes. */
   setRoutes(plan: GatewayPlan): void
   /** Notifies health checks that other rules are in force: without any, they may have to fail. */
@@ -69,7 +73,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const { open, reached } = openStoreOf(config, log, counts, health)
   const { keys } = open
   const callers = new ProcessView({ rules, quotas, entries: config.callerEntries, keys, store: open.store })
-  forgetResetCallers(open, callers)
+  forgetResets(open, callers)
   const observers = new Observers(config, { rules, keys, counts, callers }, parts)
   const shedder = shedderOf(config, keys, quotas)
   const { renewals, metrics: renewalMetrics } = openRenewals(log)
@@ -100,7 +104,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       config.workers > 1 ? gateway?.open() : undefined,
     ]).then(() => {}),
     reports: reporterOf({ counts, callers, open, servers, gateway, health }),
-    counters: { memory: open.memory, keys },
+    counters: { memory: open.memory, keys, forget: (key) => callers.nearLimits.forget(key) },
     setRoutes: (plan) => gateway?.setRoutes(plan),
     rulesChanged: () => health.judge(),
     hear: (node) => health.hear(node),
@@ -166,13 +170,10 @@ function sheddingOf(shedder: LoadShedder, { gateway }: Config): MetricsSource {
   return { report: (into) => reportShedding(into, shedder, gateway !== undefined) }
 }
 
-/** Makes a process forget callers whose counters another node has reset. */
-function forgetResetCallers({ redis }: OpenStore, callers: ProcessView): void {
-  const noticed = ({ kind, key }: Notice): void => {
-    if (kind === 'reset_caller') void callers.forget(key)
-  }
+/** Makes a process forget counters that a node has reset. */
+function forgetResets({ redis }: OpenStore, callers: ProcessView): void {
   redis?.().then(
-    (opened) => opened.redis.listen({ noticed, connected() {} }),
+    (opened) => opened.redis.listen({ noticed: (notice) => callers.noticed(notice), connected() {} }),
     () => {},
   )
 }

@@ -35,12 +35,13 @@ export class CallerNames {
     return { ...this.callerOf(charge), key: shownKey(charge, hidden, keys) }
   }
 
-  callerOf({ entries }: Pick<PlannedCharge, 'entries'>): KnownCaller {
-    for (const entry of entries) {
-      const caller = this.#parts.callerOf(entry)
-      if (caller !== undefined) return caller
-    }
-    return UNKNOWN_CALLER
+  callerOf(charge: Pick<PlannedCharge, 'entries'>): KnownCaller {
+    return this.callersIn(charge)[0] ?? UNKNOWN_CALLER
+  }
+
+  /** Returns the callers of all entries: a descriptor may name a customer and an API key. */
+  callersIn({ entries }: Pick<PlannedCharge, 'entries'>): readonly KnownCaller[] {
+    return entries.flatMap((entry) => this.#parts.callerOf(entry) ?? [])
   }
 }
 

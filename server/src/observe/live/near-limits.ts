@@ -1,4 +1,5 @@
 import type { Decision, RuleVerdict } from 'sluice/internal/core/combine'
+import { isOfDomain } from 'sluice/internal/core/keys'
 import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import type { DoorObserver, ObservedDoor } from '../door-observer.ts'
 import { type CallerNames, type KnownCaller, sizeOf } from './caller-names.ts'
@@ -69,6 +70,21 @@ export class NearLimits implements DoorObserver {
       })
     }
     return found.sort(byShare)
+  }
+
+  /** Forgets a counter, which was reset. */
+  forget(key: string): void {
+    this.#held.delete(key)
+  }
+
+  /** Forgets the counters of a domain, which is given as keys contain it. */
+  forgetDomain(domain: string): void {
+    for (const key of this.#held.keys()) if (isOfDomain(key, domain)) this.#held.delete(key)
+  }
+
+  /** Forgets the counters of a caller. */
+  forgetCaller(isCaller: (known: KnownCaller) => boolean): void {
+    for (const [key, { charge }] of this.#held) if (this.#names.callersIn(charge).some(isCaller)) this.#held.delete(key)
   }
 
   #hold(charge: PlannedCharge, verdict: RuleVerdict): void {
