@@ -105,7 +105,7 @@ describe('a customer', () => {
     const refused = await fleet.ask(second, 'DELETE', `blocks/${blockId}`)
     expect([refused.status, refused.json.code]).toEqual([503, 'DATABASE_UNAVAILABLE'])
     expect(await fleet.check(4)).toBe('BBBBBBBB')
-    await second.printed('the database is away')
+    await second.printed('the database is unavailable')
     await server.restart()
     await until(
       'the node has recovered',

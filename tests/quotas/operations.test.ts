@@ -206,7 +206,7 @@ describe('a node whose database is unavailable when it starts', () => {
     fleet.token = token
     await server.kill()
     const node = await fleet.start()
-    await node.printed('the database is away')
+    await node.printed('the database is unavailable')
     expect(await fleet.check(3)).toBe('++-')
     const refused = await fleet.ask(node, 'GET', 'customers')
     expect([refused.status, refused.json.code]).toEqual([503, 'DATABASE_UNAVAILABLE'])

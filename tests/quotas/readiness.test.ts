@@ -57,7 +57,7 @@ it('a node is not ready before who is blocked is blocked on every worker', { tim
   const { proxy, fleet } = await startBehindProxy('--workers', '2')
   await proxy.refuse()
   const node = await fleet.launch()
-  await node.printed('the database is away')
+  await node.printed('the database is unavailable')
   expect(await healthOf(node)).toEqual([`503 not ready: ${WAITING}`, `503 not ready: ${WAITING}`, '500'])
   expect(await fleet.check(2)).not.toContain('B')
   await proxy.listen()

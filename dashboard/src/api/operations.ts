@@ -1146,9 +1146,9 @@ export type QuotaFields = {
   readonly intent?: 'raise' | null | undefined
   /** true: it may lower limits, although it raises others or is meant as a raise */
   readonly allow_lower?: boolean | null | undefined
-  /** when it takes effect; now, unless told otherwise */
+  /** when it takes effect; now by default */
   readonly effective_at?: string | null | undefined
-  /** when it ends by itself; null: never */
+  /** when it expires; null: never */
   readonly expires_at?: string | null | undefined
   readonly reason?: string | null | undefined
 }

@@ -115,7 +115,7 @@ async function followAll(config: Config, log: Log, { node, routes, ...parts }: F
     remote: await remoteSourcesOf(config, log),
     additional: [...(node ? [node.rules] : []), ...(routes ? [routes] : [])],
   })
-  node?.rules.checkBeside(() => rules.origin().inputs)
+  node?.rules.checkTogetherWith(() => rules.origin().inputs)
   return rules
 }
 

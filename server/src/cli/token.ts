@@ -53,7 +53,7 @@ async function create(store: AdminStore, flags: Flags): Promise<void> {
   const expiresAtMs = typeof expiresInMs === 'number' ? Date.now() + expiresInMs : undefined
   const made = await store.createToken({ name, role, expiresAtMs })
   // Alone on standard output, so that a script can take it.
-  process.stderr.write(`token ${made.id}, for a ${made.role}; it is shown this once:\n`)
+  process.stderr.write(`token ${made.id}, role ${made.role}; it is shown only this once:\n`)
   process.stdout.write(`${made.token}\n`)
 }
 

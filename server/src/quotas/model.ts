@@ -15,7 +15,7 @@ export type {
 } from '../records/tables.ts'
 
 /**
- * LAYERS are what may refuse a request, in order: rules that count hits, rules that count requests at once, the usage of the
+ * What may refuse a request, in order: rules that count hits, rules that count concurrent requests, the usage of the
  * fleet, and that of a worker.
  */
 export const LAYERS = ['rate', 'concurrency', 'fleet', 'worker', 'upstream'] as const
@@ -25,7 +25,7 @@ export type Layer = (typeof LAYERS)[number]
 /** LAYER_DOMAIN is the domain of switches that are about a whole layer: the layer is their rule. */
 export const LAYER_DOMAIN = '$layers'
 
-/** AUDIT_KINDS are the kinds of what the audit log tells of. */
+/** The kinds of what the audit log records. */
 export const AUDIT_KINDS = [
   'customers',
   'api_keys',
@@ -48,7 +48,10 @@ export type QuotaSnapshot = { readonly [Table in QuotaTable]: readonly QuotaReco
   readonly revision: number
 }
 
-/** A QuotaChange is one record that was put or removed. `id` is the record's key: for tiers `domain/name`, for switches `domain/rule` or `*`. */
+/**
+ * A QuotaChange is one record that was put or removed. `id` is the record's key: for tiers `domain/name`, for switches
+ * `domain/rule` or `*`.
+ */
 export type QuotaChange = {
   [Table in QuotaTable]: {
     readonly table: Table

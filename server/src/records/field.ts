@@ -3,7 +3,7 @@ import type { ChoiceSchema, Schema } from 'sluice/internal/core/schema/schema'
 /** How a column stores a value. Times are timestamps in the database, and milliseconds everywhere else. */
 export type ColumnKind = 'text' | 'int8' | 'bool' | 'jsonb' | 'time'
 
-/** What is known while a record is made. */
+/** The context in which a record is made. */
 export interface Making {
   readonly id: string
   readonly nowMs: number
@@ -17,7 +17,9 @@ export interface FieldOptions<T> {
   readonly by?: 'caller'
   /** What a caller sends, where that is narrower than what is answered. */
   readonly sent?: Schema
-  /** What it is in a new record to which the caller gave none. Without it, and unless it is optional, the caller has to. */
+  /**
+   * What it is in a new record to which the caller gave none. Without it, and unless it is optional, the caller has to.
+   */
   readonly initial?: T | ((making: Making) => T)
   /** A replacement that does not name it keeps it. By default it becomes what it is in a new record. */
   readonly isKept?: true
@@ -36,8 +38,8 @@ export interface FieldOptions<T> {
 }
 
 /**
- * A Field is one value of a record: its name in code is that of its key in the table, its column and its name in JSON follow from that
- * (`requestsPerUnit` is `requests_per_unit`, `expiresAtMs` is `expires_at`).
+ * A Field is one value of a record: its name in code is that of its key in the table, its column and its name in JSON
+ * follow from that (`requestsPerUnit` is `requests_per_unit`, `expiresAtMs` is `expires_at`).
  */
 export interface Field<T = unknown> extends FieldOptions<T> {
   readonly kind: ColumnKind

@@ -55,7 +55,7 @@ export const ANY = { kind: 'any' } as const
 export const METADATA = { kind: 'map', keys: text(64), of: text(500, 0) } as const
 export const WORDS = { kind: 'text' } as const
 
-/** list, needed, orNull and optional spell the parts of objects. */
+/** list, needed, orNull and optional describe the parts of objects. */
 export const list = <const S extends Schema>(of: S) => ({ kind: 'list', of }) as const
 export const needed = <const S extends Schema>(schema: S, doc?: string) =>
   ({ schema, required: true, ...(doc && { doc }) }) as const
@@ -80,8 +80,8 @@ export const pageOf = <const S extends Schema>(of: S, more: Parameters<typeof ob
   })
 
 export const SPAN = {
-  effective_at: optional(TIME, 'when it takes effect; now, unless told otherwise'),
-  expires_at: optional(TIME, 'when it ends by itself; null: never'),
+  effective_at: optional(TIME, 'when it takes effect; now by default'),
+  expires_at: optional(TIME, 'when it expires; null: never'),
 } as const
 
 export const SPAN_ANSWER = { effective_at: needed(TIME), expires_at: orNull(TIME) } as const

@@ -27,7 +27,7 @@ export interface RecordSpec<F> {
   readonly idOf?: (record: RecordOf<F>) => string
   /** Whom an entry of the audit log is about. */
   readonly customerOf?: (record: RecordOf<F>) => string | undefined
-  /** Throws for a record whose fields, each right by itself, do not go together. */
+  /** Throws for a record whose fields are valid one by one, but not together. */
   readonly check?: (record: RecordOf<F>) => void
   /** What answers have beyond the fields: worked out for each answer. */
   readonly derived?: Readonly<Record<string, SchemaField>>
@@ -64,8 +64,8 @@ export interface RecordTable<Rec> {
   /** replaced is a record in place of another. What was not sent is as in a new one, except for what is kept. */
   replaced(given: Given, before: Rec, making: Making, fixed: Partial<Rec>): Rec
   /**
-   * changed is a record with some fields changed: null takes a value away. Of a field that has to have a value, null is as not sent, or,
-   * with `making`, as in a new record.
+   * changed is a record with some fields changed: null takes a value away. Of a field that has to have a value, null is
+   * as not sent, or, with `making`, as in a new record.
    */
   changed(given: Given, before: Rec, making?: Making): Rec
 }

@@ -5,8 +5,9 @@ const DEFAULT_ADMIN_PORT = 8082
 const MAX_NAME = 100
 
 /**
- * nodeName is what a node is called where nodes are listed, the same after a restart: what it was told, or its host, which in Kubernetes
- * is the name of the pod. Several nodes of one host have different admin ports. `adminAddress` is where its admin port listens.
+ * Returns the name of a node in lists, the same after a restart: what the settings say, or its host, which in
+ * Kubernetes is the name of the pod. Several nodes of one host have different admin ports. `adminAddress` is where its
+ * admin port listens.
  */
 export function nodeName(
   { nodeName: given, adminPort }: Pick<Config, 'nodeName' | 'adminPort'>,
@@ -20,7 +21,7 @@ export function nodeName(
     : `${host.slice(0, MAX_NAME)}:${port}`
 }
 
-/** Of a port that the system chose, what it chose is known once it listens. */
+/** A port that the system chooses is known once it listens. */
 function portOf(address: string | undefined): number | undefined {
   const port = Number(address?.slice(address.lastIndexOf(':') + 1))
   return Number.isInteger(port) && port > 0 ? port : undefined

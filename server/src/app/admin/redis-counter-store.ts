@@ -11,10 +11,10 @@ import { credentialsOf } from '../settings/redis-settings.ts'
 
 type RedisConfig = Pick<Config, 'keyPrefix' | 'keys' | 'redisTls' | 'redisSentinelAuth' | 'secret'>
 
-/** How long Redis may take: nobody's request waits. */
+/** How long Redis may take. No limited request waits for it. */
 const TIMEOUT_MS = 1_000
 
-/** redisCounterStore asks Redis on a connection of its own, which is made when it is first needed. */
+/** Asks Redis on a separate connection, which is made when it is first needed. */
 export function redisCounterStore(url: string, config: RedisConfig): CounterStore {
   const { keyPrefix = '', keys, redisTls, redisSentinelAuth, secret = '' } = config
   const away = new Set<string>()
@@ -48,7 +48,7 @@ export function redisCounterStore(url: string, config: RedisConfig): CounterStor
       },
     })
     made = store
-    // The first attempt to connect ends well or not: only then it is known whether Redis is there.
+    // Only when the first attempt to connect has ended is it known whether Redis is available.
     await arrived
     return store
   }
@@ -59,12 +59,12 @@ export function redisCounterStore(url: string, config: RedisConfig): CounterStor
   return {
     keys: new KeyEncoder(sharedHash(secret), PARTITIONS, keyPrefix),
     look: (key, limit) =>
-      told(async () => {
+      withApiErrors(async () => {
         const [verdict] = await (await opened()).decide([{ key, limit, cost: 0, enforce: true }])
         return verdict
       }),
     reset: (counters) =>
-      told(async () => {
+      withApiErrors(async () => {
         const stored = counters.map(({ key, limit }) => storedKey(key, limit))
         if (stored.length === 0) return 0
         return (await (await opened()).counters.reset(stored)).counters
@@ -73,14 +73,14 @@ export function redisCounterStore(url: string, config: RedisConfig): CounterStor
     state: () => (isReached && away.size === 0 ? 'up' : 'away'),
     redis: opened,
     close: async () => {
-      // Nobody waits for a first attempt that has not ended.
+      // A first attempt that has not ended is not waited for.
       await made?.close()
     },
   }
 }
 
-/** told spells what Redis did not do as an error that can be answered. */
-async function told<T>(ask: () => Promise<T>): Promise<T> {
+/** Turns a fault of Redis into an error that the API can answer. */
+async function withApiErrors<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask()
   } catch (error) {

@@ -5,7 +5,7 @@ import type { ProcessView } from '../../admin/process/process-view.ts'
 import { DecisionLog } from '../../observe/decision-log.ts'
 import { type DoorObserver, type ObservedDoor, observerOf } from '../../observe/door-observer.ts'
 import { UsageCounter } from '../../quotas/usage/usage-counter.ts'
-import { type TellUsage, UsageTeller } from '../../quotas/usage/usage-teller.ts'
+import { type ReportUsage, UsageReporter } from '../../quotas/usage/usage-reporter.ts'
 import { LineQueue } from '../decisions/line-queue.ts'
 import type { Config } from '../settings/config.ts'
 import type { Traces } from '../traces/traces.ts'
@@ -19,7 +19,7 @@ export interface ObserverParts {
   /** The quotas in force, if there are any. */
   readonly quotas?: (() => Quotas) | undefined
   /** Takes what customers used, if that is recorded. */
-  readonly usage?: TellUsage | undefined
+  readonly usage?: ReportUsage | undefined
 }
 
 interface Observed {
@@ -52,7 +52,7 @@ export class Observers {
     this.#closing = present([
       decisions?.close,
       parts.traces && (async () => parts.traces?.close()),
-      usage && (async () => usage.teller.close()),
+      usage && (async () => usage.reporter.close()),
     ])
   }
 
@@ -88,7 +88,7 @@ function openDecisionLog(
 
 function openUsageCounter({ shadowMode }: Config, { quotas, usage: report }: ObserverParts) {
   if (quotas === undefined || report === undefined) return undefined
-  const counter = new UsageCounter(quotas, { isShadow: shadowMode, full: () => teller.now() })
-  const teller = new UsageTeller(counter, report)
-  return { counter, teller }
+  const counter = new UsageCounter(quotas, { isShadow: shadowMode, full: () => reporter.now() })
+  const reporter = new UsageReporter(counter, report)
+  return { counter, reporter }
 }

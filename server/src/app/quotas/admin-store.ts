@@ -16,7 +16,7 @@ import { SETTINGS } from '../settings/settings.ts'
 import { type AnchorConfig, anchorsOf } from './audit-anchors.ts'
 
 const OF_DATABASE = ['database', 'data', 'first-token-file', 'secret', 'config']
-/** Where the end of the audit log is known, too. */
+/** The places that keep the end of the audit log, too. */
 const OF_ANCHORS = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix', 'audit-file']
 
 /** STORE_FLAGS are the flags that say where a database is. They mean what they mean to serve. */
@@ -73,8 +73,8 @@ export interface VerifiedLedger {
 }
 
 /**
- * Opens the database that a command line names; undefined where it names none. One that no node has used is an error, unless
- * `mayCreate`: reading it must not create it, with another secret than that of the nodes.
+ * Opens the database that a command line names; undefined where it names none. One that no node has used is an error,
+ * unless `mayCreate`: reading it must not create it, with another secret than that of the nodes.
  */
 export async function openDirectStore(
   flags: Flags,

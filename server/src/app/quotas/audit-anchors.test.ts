@@ -89,7 +89,7 @@ describe('anchors of the audit log', { timeout: SLOW_MS }, () => {
     expect(await text()).toMatch(/^\{"sequence":3,"hash":"[0-9a-f]{64}","signature":"[0-9a-f]{64}"\}$/)
     expect(JSON.parse((await text()) as string).hash).toBe(last.hash)
     expect(await quotas.audit.verify()).toMatchObject({ ok: true, anchors: ['Redis'], unread: [] })
-    // A change alone gets there, without a turn that somebody asks for.
+    // A change alone gets there, without a turn that is asked for.
     await quotas.store.remove('customers', 'acme', SUPPORT)
     await until('it is there', async () => JSON.parse((await text()) as string).sequence === 4)
     expect(events).toEqual([])

@@ -9,7 +9,7 @@ import { credentialsOf } from '../settings/redis-settings.ts'
 import { entryIn } from '../usage/file-sink.ts'
 import { lastLine } from '../usage/last-line.ts'
 
-/** Where a node's settings say that the end of the audit log is known, in addition to the data directory. */
+/** The settings of a node that name places for the end of the audit log, in addition to the data directory. */
 export type AnchorConfig = Pick<Config, 'redisUrl' | 'keyPrefix' | 'redisTls' | 'redisSentinelAuth' | 'auditFile'>
 
 /** A head has 150 characters. What is much longer is none. */
@@ -32,7 +32,7 @@ class RedisAnchor implements Anchor {
   readonly #url: string
   #store: Promise<RedisStore> | undefined
   #reason = 'it does not answer'
-  /** A connection that was lost comes back by itself, and is not waited for. */
+  /** A connection that was lost reconnects on its own, and is not waited for. */
   #wasConnected = false
 
   constructor(config: AnchorConfig, url: string) {

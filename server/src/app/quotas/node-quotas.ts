@@ -36,7 +36,9 @@ export interface QuotaFigures {
   readonly isInForce: boolean
 }
 
-/** openNodeQuotas makes what a node has of its database; undefined where it has none. The database itself may be away. */
+/**
+ * openNodeQuotas makes what a node has of its database; undefined where it has none. The database itself may be away.
+ */
 export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuotas | undefined> {
   if (config.database === undefined) return undefined
   const { secret, dataDir } = config
@@ -45,8 +47,8 @@ export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuot
 }
 
 /**
- * NodeQuotas is the database of a node: opened behind the doors, followed, and closed. It is there once a node; workers get their
- * quotas from the primary.
+ * NodeQuotas is the database of a node: opened behind the doors, followed, and closed. It is there once a node; workers
+ * get their quotas from the primary.
  */
 export class NodeQuotas implements QuotaOrigin {
   readonly stores: Quotas
@@ -119,8 +121,8 @@ export class NodeQuotas implements QuotaOrigin {
   }
 
   /**
-   * follow has a sink told of everything. It waits for the first set where that may be had at once. A PGlite, which takes seconds
-   * and a whole processor to start, comes up behind the doors.
+   * Delivers everything to a sink. It waits for the first set where that is available immediately. A PGlite, which
+   * takes seconds and a whole processor to start, comes up behind the doors.
    */
   async follow(sink: QuotaSink): Promise<() => void> {
     this.#sink = sink
@@ -131,7 +133,7 @@ export class NodeQuotas implements QuotaOrigin {
     return () => this.#feed.stop()
   }
 
-  /** begin opens the database. It returns at once. */
+  /** Opens the database. It returns without waiting for it. */
   begin(): void {
     this.#begun ??= this.#open().catch((error: unknown) => this.#fail(error))
   }
@@ -183,13 +185,15 @@ export class NodeQuotas implements QuotaOrigin {
     if (state.kind !== 'fresh') this.#settle()
   }
 
-  /** has is told what every process of the node decides by. */
+  /** Notes what every process of the node decides by. */
   has(now: InForce): void {
     this.readiness.has(now)
     this.fleet.has(now)
   }
 
-  /** Resolves with whether everything that was committed until now was read; it waits for that, for a second at most. */
+  /**
+   * Resolves with whether everything that was committed until now was read; it waits for that, for a second at most.
+   */
   async caughtUp(): Promise<boolean> {
     return untilRevision(await this.stores.store.revision(), () => this.#feed.revision ?? 0, waited)
   }

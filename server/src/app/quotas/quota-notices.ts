@@ -18,24 +18,24 @@ export class QuotaNotices {
     this.#isLocal = isLocal
   }
 
-  /** away is told as often as it is tried, and logged when the reason is new. */
+  /** Called after each failed attempt; logs when the reason is new. */
   away({ message }: Error, state: FeedState['kind']): void {
     if (message === this.#reason) return
     this.#reason = message
     const meanwhile =
       state === 'empty'
-        ? 'rules decide alone: who is blocked, or has a limit of their own, is not known yet'
-        : 'what was last known stays in force'
-    this.#log.warn('database.away', `the database is away, and is tried again; ${meanwhile}: ${message}`)
+        ? 'rules decide alone: blocks and individual limits are not known yet'
+        : 'the last known records stay in force'
+    this.#log.warn('database.away', `the database is unavailable, and is tried again; ${meanwhile}: ${message}`)
   }
 
   back(): void {
     if (this.#reason === undefined) return
     this.#reason = undefined
-    this.#log.info('database.back', 'the database is back')
+    this.#log.info('database.back', 'the database has recovered')
   }
 
-  /** inForce is told when every process decides by the records. */
+  /** Called when every process decides by the records. */
   inForce(counts: Readonly<Record<QuotaTable, number>>, revision: number): void {
     if (this.#isInForce) return
     this.#isInForce = true
@@ -44,9 +44,9 @@ export class QuotaNotices {
     if (this.#isLocal && counts.meters > 0) this.#log.warn('ledger.not_durable', NOT_DURABLE)
   }
 
-  /** degraded is told when the node takes requests before every process has the records. */
+  /** Called when the node takes requests before every process has the records. */
   degraded(afterMs: number): void {
-    const meanwhile = 'it takes requests now, and callers who are blocked, or have limits of their own, may be missed'
+    const meanwhile = 'it takes requests now, and may miss blocks and individual limits'
     this.#log.error('quotas.degraded', `the records are not in force after ${afterMs} ms: ${meanwhile}`, { afterMs })
   }
 

@@ -2,15 +2,18 @@ import type { NodeHealth } from '../../edge/health/health.ts'
 import { hasReached, type InForce, NOTHING_IN_FORCE } from '../../quotas/book/in-force.ts'
 
 export interface ReadinessEvents {
-  /** Every process decides by the records that there were at the start. Told once. */
+  /** Every process decides by the records that there were at the start. Called once. */
   inForce(revision: number): void
-  /** The time is over, and they do not. Told at most once. */
+  /** The time is over, and they do not. Called at most once. */
   degraded(): void
 }
 
 const WAITING = 'the records of the database are not in force yet'
 
-/** Readiness is whether a node with a database may take requests: when all of its processes have the records, or time is over. */
+/**
+ * Readiness is whether a node with a database may take requests: when all of its processes have the records, or time is
+ * over.
+ */
 export class Readiness {
   readonly #events: ReadinessEvents
   #watcher: (health: NodeHealth) => void = () => {}
@@ -42,25 +45,25 @@ export class Readiness {
     return this.#state === 'in force'
   }
 
-  /** watch tells of `health`, now and when it changes. */
+  /** Reports `health`, now and whenever it changes. */
   watch(watcher: (health: NodeHealth) => void): void {
     this.#watcher = watcher
     watcher(this.health)
   }
 
-  /** read is told of the records that were read, whenever all of them are. */
+  /** Notes the revision of the records, whenever all of them were read. */
   read(revision: number): void {
     this.#records ??= revision
     this.#look()
   }
 
-  /** rulesRead is told of the rules that were read: their version, or 0 where there are none, or wrong ones. */
+  /** Notes the version of the rules that were read, or 0 where there are none, or invalid ones. */
   rulesRead(version: number): void {
     this.#rules ??= version
     this.#look()
   }
 
-  /** has is told what all processes have. */
+  /** Notes what all processes have. */
   has(now: InForce): void {
     this.#now = now
     this.#look()

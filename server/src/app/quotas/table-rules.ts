@@ -7,12 +7,12 @@ import type { RuleFigures, RuleTable } from '../../quotas/tables/rule-table.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 
-/** How often it is looked whether there is a version that nobody told of. */
+/** How often it is checked whether there is a version whose notice was lost. */
 const LOOK_EVERY_MS = 30_000
 
 /**
- * TableRules are the rules that were put through the API: a source beside the files. It has nothing until the database is open, so
- * that a service starts with its files alone, and keeps what it had while the database is away.
+ * The rules that were put through the API: a source in addition to the files. It has nothing until the database is
+ * open, so that a service starts with its files alone, and keeps what it had while the database is unavailable.
  */
 export class TableRules implements RuleSource {
   readonly name = RULES_TABLE
@@ -37,8 +37,8 @@ export class TableRules implements RuleSource {
   }
 
   /**
-   * follow begins to read, when the database is open. Texts are checked together with what the other sources have. After each
-   * reading, `read` is told which version is in force in this process; 0: none was read, or what was read is wrong.
+   * Starts to read, when the database is open. Texts are checked together with what the other sources have. After each
+   * read, `read` receives the version that is in force in this process; 0: none was read, or what was read is invalid.
    */
   follow(read: (version: number) => void): void {
     if (this.#isStopped) return
@@ -52,8 +52,8 @@ export class TableRules implements RuleSource {
     look()
   }
 
-  /** checkBeside has texts that are put compiled together with other inputs. */
-  checkBeside(inputs: () => readonly RuleInput[]): void {
+  /** Has texts that are put compiled together with other inputs. */
+  checkTogetherWith(inputs: () => readonly RuleInput[]): void {
     this.#table.checkWith((text) => this.#turns.take(() => this.#check(inputs(), text)))
   }
 
@@ -67,7 +67,7 @@ export class TableRules implements RuleSource {
   }
 
   async readNow(): Promise<boolean> {
-    // While the database is away, what it had stays: that is no fault of the rules.
+    // While the database is unavailable, what it had stays: that is no fault of the rules.
     return this.#unfollow === undefined ? true : this.#read().catch(() => true)
   }
 

@@ -20,7 +20,7 @@ function makePath(): string {
   return join(dir, 'audit.jsonl')
 }
 
-/** A FakeBroker keeps what a producer sends, unless it is away; it may lose its answer. */
+/** Keeps what a producer sends, unless it is unavailable; it may lose its answer. */
 class FakeBroker {
   readonly log: KafkaMessage[] = []
   fault: 'away' | 'answer is lost' | undefined
@@ -63,14 +63,14 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     }
     const run = (sink: AuditSink, holder = 'here') => {
       onTestFinished(() => sink.close())
-      const told: string[] = []
+      const reported: string[] = []
       const events = {
-        failed: (reason: string) => told.push(`failed: ${reason}`),
-        recovered: () => told.push('recovered'),
-        ahead: (has: number, head: number) => told.push(`ahead: ${has} of ${head}`),
+        failed: (reason: string) => reported.push(`failed: ${reason}`),
+        recovered: () => reported.push('recovered'),
+        ahead: (has: number, head: number) => reported.push(`ahead: ${has} of ${head}`),
       }
       const { db, audit } = quotas
-      return { runner: new SinkRunner(sink, { db, audit, leases: new Leases(db, holder), events }), told }
+      return { runner: new SinkRunner(sink, { db, audit, leases: new Leases(db, holder), events }), reported }
     }
     return { ...quotas, change, run }
   }
@@ -150,15 +150,15 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
   it('says why a file cannot be written, writes nothing twice, and goes on when it can', async () => {
     const { change, run } = await open()
     const path = makePath()
-    writeFileSync(path, 'notes of somebody\n')
+    writeFileSync(path, 'other notes\n')
     await change(2)
-    const { runner, told } = run(fileSink(path))
+    const { runner, reported } = run(fileSink(path))
     await runner.turn()
     await runner.turn()
-    expect(told).toEqual([`failed: the last line of ${path} is not an entry of the audit log`])
+    expect(reported).toEqual([`failed: the last line of ${path} is not an entry of the audit log`])
     rmSync(path)
     await runner.turn()
-    expect([told[1], sequencesIn(path)]).toEqual(['recovered', [1, 2]])
+    expect([reported[1], sequencesIn(path)]).toEqual(['recovered', [1, 2]])
   })
 
   it('says that a file has more than the database', async () => {
@@ -166,21 +166,21 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     const path = makePath()
     appendFileSync(path, '{"sequence":7}\n')
     await change(1)
-    const { runner, told } = run(fileSink(path))
+    const { runner, reported } = run(fileSink(path))
     await runner.turn()
     await runner.turn()
-    expect(told).toEqual(['ahead: 7 of 1'])
+    expect(reported).toEqual(['ahead: 7 of 1'])
   })
 
   it('goes to Kafka by customer, and waits in the database until it is confirmed', async () => {
     const { change, run, audit } = await open()
     const broker = new FakeBroker()
-    const { runner, told } = run(new KafkaSink('audit', broker.connect))
+    const { runner, reported } = run(new KafkaSink('audit', broker.connect))
     broker.fault = 'away'
     await change(3)
     await runner.turn()
     await runner.turn()
-    expect([broker.log, runner.figures.lag, told]).toEqual([[], 3, ['failed: ECONNREFUSED']])
+    expect([broker.log, runner.figures.lag, reported]).toEqual([[], 3, ['failed: ECONNREFUSED']])
     expect((await audit.unconfirmed('kafka audit', 9)).length).toBe(3)
     broker.fault = undefined
     await runner.turn()
@@ -189,12 +189,12 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
       ['audit', 'c-1', '2'],
       ['audit', 'c-2', '3'],
     ])
-    expect([await audit.unconfirmed('kafka audit', 9), told.slice(1)]).toEqual([[], ['recovered']])
+    expect([await audit.unconfirmed('kafka audit', 9), reported.slice(1)]).toEqual([[], ['recovered']])
     await runner.turn()
     expect(broker.log.length).toBe(3)
   })
 
-  it('is sent again where nobody knows whether it arrived, and nothing is left out', async () => {
+  it('is sent again where it is unknown whether it arrived, and nothing is left out', async () => {
     const { change, run } = await open()
     const broker = new FakeBroker()
     const { runner } = run(new KafkaSink('audit', broker.connect))

@@ -9,8 +9,8 @@ import { lastLine } from './last-line.ts'
 const TEXT_CHARACTERS = 1_048_576
 
 /**
- * A FileSink writes lines of JSON into a file of this node. How far it is, its last line says: so no entry is lost or doubled, whenever
- * the process ends. A line that was not written to its end is cut off, and written again.
+ * A FileSink writes lines of JSON into a file of this node. How far it is, its last line says: so no entry is lost or
+ * doubled, whenever the process ends. A line that was not written to its end is cut off, and written again.
  */
 export class FileSink implements AuditSink {
   readonly kind = 'file'
@@ -20,7 +20,7 @@ export class FileSink implements AuditSink {
   #file: RotatingFile | undefined
   #fault: string | undefined
 
-  /** `host` tells the files of several nodes apart. */
+  /** `host` distinguishes the files of several nodes. */
   constructor(options: Omit<RotatingFileOptions, 'isSafe'>, host: string) {
     this.#options = { ...options, isSafe: true }
     this.name = `file ${host}:${options.path}`
@@ -66,7 +66,10 @@ export class FileSink implements AuditSink {
   }
 }
 
-/** lastSequence reads the number of the last whole line of a file, and cuts off what comes after it; undefined: there is none. */
+/**
+ * lastSequence reads the number of the last whole line of a file, and cuts off what comes after it; undefined: there is
+ * none.
+ */
 async function lastSequence(path: string): Promise<number | undefined> {
   const line = await lastLine(path)
   if (line === undefined) return undefined

@@ -40,10 +40,10 @@ export interface UsageParts {
 
 /** NodeUsage is what a node does once with usage, webhooks and the audit log, however many processes it has. */
 export interface NodeUsage {
-  /** began is told of a process before it counts anything; ended, when no more comes of it. */
+  /** Call `began` for a process before it counts anything, and `ended` when it reports no more. */
   began(process: object): void
   ended(process: object): void
-  /** take takes what a process tells. It never waits. */
+  /** Takes what a process reports. It never waits. */
   take(news: UsageNews, process: object): void
   /** Everything that was counted before is written. */
   untilMs(): number
@@ -56,7 +56,7 @@ export interface NodeUsage {
   readonly metrics: UsageMetrics
   /** reopen goes on in a file of the same name, whatever became of the one before. */
   reopen(): Promise<void>
-  /** close writes everything that was taken, within seconds. Before it, every process has told its last. */
+  /** Writes everything that was taken, within seconds. By then, every process has reported its last counts. */
   close(): Promise<void>
 }
 
@@ -97,8 +97,8 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
         log.warn('webhook.gone', 'a webhook says that it is gone, and is switched off', { webhook: id })
     },
   })
-  // That the database is away, the writer and others tell. What is not done now is done with the next second.
-  let underWay = Promise.resolve()
+  // The writer and others report that the database is unavailable. What fails now is retried in the next second.
+  let running = Promise.resolve()
   let isWorking = false
   const work = async (): Promise<void> => {
     await writer.write()
@@ -108,7 +108,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   const working = setInterval(() => {
     if (isWorking) return
     isWorking = true
-    underWay = work()
+    running = work()
       .catch(() => {})
       .finally(() => {
         isWorking = false
@@ -126,7 +126,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     untilMs: () => writer.untilMs,
     take(news, process) {
       writer.take(news)
-      progress.told(process, news.untilMs)
+      progress.reported(process, news.untilMs)
       crossings.take(news.crossings)
     },
     reopen: async () => file?.reopen(),
@@ -134,7 +134,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       clearInterval(working)
       clearInterval(upkeep)
       await within(CLOSE_MS, async () => {
-        await underWay
+        await running
         await writer.finish()
         await crossings.write()
       })
@@ -146,7 +146,7 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
   }
 }
 
-/** keepUp makes days of old hours, and forgets what nobody needs. One node does it in an hour. */
+/** Sums old hours up to days, and removes what is no longer needed. One node does it once an hour. */
 async function keepUp({ db, usage }: Pick<Quotas, 'db' | 'usage'>, leases: Leases, now: () => number): Promise<void> {
   if (!(await leases.take('upkeep', UPKEEP_EVERY_MS - WRITE_EVERY_MS))) return
   await usage.rollUp()

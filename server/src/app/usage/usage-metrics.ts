@@ -5,7 +5,7 @@ import type { SinkRunner } from '../../quotas/sinks/sink-runner.ts'
 import type { UsageWriter } from '../../quotas/usage/usage-writer.ts'
 import type { DeliveryOutcome } from '../../quotas/webhooks/webhook-courier.ts'
 
-/** UsageMetrics tells what became of usage, webhooks and the audit log. */
+/** Counts what became of usage, webhooks and the audit log. */
 export class UsageMetrics {
   readonly #writer: UsageWriter
   readonly #sinks: readonly SinkRunner[]

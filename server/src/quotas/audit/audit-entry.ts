@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { Actor } from './actor.ts'
 
-/** A NewEntry is one change as it is told: who, what, and what was before and after. */
+/** One change as it is recorded: what was changed, and the values before and after. */
 export interface NewEntry {
   /** Such as `customers.put`. */
   readonly action: string
@@ -13,7 +13,9 @@ export interface NewEntry {
   readonly after: string | undefined
 }
 
-/** An AuditRow is an entry as it is stored. Texts are stored as they are: jsonb would spell them another way, and no hash would fit. */
+/**
+ * An entry as it is stored. Texts are stored as they are: jsonb would format them differently, and no hash would match.
+ */
 export interface AuditRow {
   readonly sequence: number
   readonly at_ms: number

@@ -71,13 +71,13 @@ export interface AppendedHead extends SignedHead {
   readonly previous: AuditHead
 }
 
-/** Where the end of the log is known outside of the database. */
+/** A place outside of the database that keeps the end of the log. */
 export interface AuditAnchors {
   readonly file?: FileAnchor | undefined
   readonly others?: readonly Anchor[]
 }
 
-/** The AuditLog is only added to, within the transaction of the change that it tells of. */
+/** The audit log. Entries are only added, within the transaction of the change that they record. */
 export class AuditLog {
   readonly #db: WholeDatabase
   readonly #signatures: HeadSignatures
@@ -101,8 +101,9 @@ export class AuditLog {
   }
 
   /**
-   * Writes and signs the first entry of a new database, number 0, so that an empty log is never taken for a whole one. A database
-   * that already has changes or a head gets none: there, a missing beginning is an error, and `verify` says so.
+   * Writes and signs the first entry of a new database, number 0, so that an empty log is never taken for a whole one.
+   * A database that already has changes or a head gets none: there, a missing beginning is an error, and `verify` says
+   * so.
    */
   async begin(db: Database): Promise<void> {
     const head = await db.transaction(async (tx) => {
@@ -143,8 +144,8 @@ export class AuditLog {
   }
 
   /**
-   * Returns the last entry, and lets no one else append before the commit. Entries go on behind a head that is missing or was not
-   * signed by us, but not from its hash: what follows would look whole.
+   * Returns the last entry, and lets no one else append before the commit. Entries go on behind a head that is missing
+   * or was not signed by us, but not from its hash: what follows would look whole.
    */
   async #lockHead(tx: Sql): Promise<AuditHead> {
     await tx.query(
@@ -164,8 +165,8 @@ export class AuditLog {
   }
 
   /**
-   * Brings the end of the log to an anchor that the log continues. Returns false for one that knows an entry that the log does not have:
-   * it stays as it is.
+   * Brings the end of the log to an anchor that the log continues. Returns false for one that knows an entry that the
+   * log does not have: it stays as it is.
    */
   async keep(anchor: Anchor): Promise<boolean> {
     const there = await anchor.read()
@@ -254,7 +255,10 @@ export class AuditLog {
     }
   }
 
-  /** unconfirmed returns what a sink has not confirmed yet, the oldest first. Entries are in the order of commits: none comes late. */
+  /**
+   * unconfirmed returns what a sink has not confirmed yet, the oldest first. Entries are in the order of commits: none
+   * comes late.
+   */
   async unconfirmed(sink: string, limit: number): Promise<readonly AuditRow[]> {
     return this.#db.query<AuditRow>(
       `SELECT ${COLUMNS} FROM sluice.audit
@@ -293,7 +297,7 @@ async function isNew(tx: Sql): Promise<boolean> {
   return is_new
 }
 
-/** targetsOf spells every target that has an id. One that is spelled with its kind stands for itself. */
+/** Returns every target that an id may mean. One that is written with its kind stands for itself. */
 function targetsOf(id: string): readonly string[] {
   return [id, ...AUDIT_KINDS.map((kind) => `${kind}/${id}`)]
 }
@@ -318,7 +322,7 @@ function entryOf(row: AuditRow): AuditEntry {
   }
 }
 
-/** A text that is no JSON was put there by somebody else: it is shown as it is. */
+/** A text that is no JSON was not written by this program: it is shown as it is. */
 function valueIn(text: string | null): unknown {
   if (text === null) return undefined
   try {

@@ -19,7 +19,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     readonly place: TestDatabase
     readonly quotas: Quotas
     readonly file: string
-    /** tamper changes the log as somebody does who may do everything. */
+    /** Changes the log as a user does who may do everything. */
     tamper(sql: string): Promise<unknown>
     problems(): Promise<string[]>
   }
@@ -107,13 +107,13 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     ['what was after', "after = replace(after, 'name', 'Name')"],
     ['a target', "target = 'customers/c9'"],
     ['a customer', 'customer_id = NULL'],
-  ])('shows that somebody edited %s', async (_, set) => {
+  ])('shows an edit of %s', async (_, set) => {
     const { tamper, problems } = await fiveEntries()
     await tamper(`UPDATE sluice.audit SET ${set} WHERE sequence = 2`)
     expect(await problems()).toEqual(['2: it was changed'])
   })
 
-  it('shows edits whose hashes were computed anew, also of the last entry, which nothing follows', async () => {
+  it('shows edits whose hashes were computed again, also of the last entry, which nothing follows', async () => {
     const { tamper, quotas, problems, file } = await fiveEntries()
     const entries = await quotas.audit.unconfirmed('none', 5)
     for (const at of [1, 4]) {
@@ -166,7 +166,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     ])
   })
 
-  it('shows a cut by somebody who kept an older note, by the file outside', async () => {
+  it('shows a cut by an attacker who kept an older note, by the file outside', async () => {
     const { tamper, place, quotas, problems } = await fiveEntries()
     const [old] = await place.asSuperuser('SELECT sequence, hash, signature FROM sluice.audit_head')
     await quotas.store.remove('customers', 'c0', NIGHT)
@@ -252,7 +252,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await quotas.audit.verify()).toMatchObject({ ok: true, entries: 1 })
   })
 
-  it('shows an entry that somebody else added', async () => {
+  it('shows an entry that someone else added', async () => {
     const { place, quotas, problems } = await fiveEntries()
     const last = (await quotas.audit.unconfirmed('none', 5))[4]
     const forged = { ...last, sequence: 6, previous: last.hash, reason: 'mine' }
@@ -262,7 +262,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await problems()).toEqual(['6: it was not added by Sluice'])
   })
 
-  it('shows a file that somebody edited, and takes one that is behind for what it is', async () => {
+  it('shows a file that was edited, and takes one that is behind for what it is', async () => {
     const { file, quotas, problems } = await fiveEntries()
     const text = readFileSync(file, 'utf8')
     await quotas.store.remove('customers', 'c0', NIGHT)
@@ -275,7 +275,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await problems()).toEqual([`0: ${unsigned}`])
   })
 
-  it('does not tell what is kept of an API key', async () => {
+  it('does not reveal what is kept of an API key', async () => {
     const { quotas } = await fiveEntries()
     const hash = quotas.apiKeys.hash('sk_live_123456789')
     const key = { id: 'k1', hash, prefix: 'sk_l', customerId: 'c0', name: 'main', tier: undefined }
@@ -313,7 +313,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(await quotas.audit.verify()).toMatchObject({ ok: false, entries: 5, broken })
   })
 
-  it('has no gap and no fork when many change something at once', async () => {
+  it('has no gap and no fork when many change something at the same time', async () => {
     const { place, quotas, problems } = await fiveEntries()
     const other = await quotasOn(await place.open(), { secret: 's'.repeat(32) })
     const both = [quotas, other].flatMap(({ store }, node) =>

@@ -1,6 +1,6 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 
-/** writeCursor spells where a list goes on. It means nothing to anybody but readCursor. */
+/** Encodes where a list continues. Only readCursor understands it. */
 export function writeCursor(list: string, position: string): string {
   return Buffer.from(JSON.stringify([list, position])).toString('base64url')
 }

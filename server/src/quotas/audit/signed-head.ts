@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { type AuditHead, NO_ENTRY } from './audit-entry.ts'
 
-/** A SignedHead is the end of the audit log: a chain alone does not tell that its end was cut off. */
+/** The end of the audit log, signed: a chain alone does not show that its end was cut off. */
 export interface SignedHead extends AuditHead {
   readonly signature: string
 }

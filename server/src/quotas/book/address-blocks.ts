@@ -2,9 +2,9 @@ import { type IpAddress, isV4, maskIp, parseCidr, parseIp } from 'sluice/interna
 import type { BlockRecord } from './block-record.ts'
 
 /**
- * AddressBlocks finds the blocks of an address by its prefix, for each length of prefix that any of them has. Unlike CidrIndex
- * it finds the wider ones too: a narrow block that has ended hides none. To add or remove one costs the same however many
- * there are.
+ * AddressBlocks finds the blocks of an address by its prefix, for each length of prefix that any of them has. Unlike
+ * CidrIndex it finds the wider ones too: a narrow block that has ended hides none. To add or remove one costs the same
+ * however many there are.
  */
 export class AddressBlocks {
   /** By the length of the prefix, the longest first. IPv6 and IPv4 apart: `::/0` is not about IPv4. */
@@ -15,7 +15,7 @@ export class AddressBlocks {
     return this.#v4.size === 0 && this.#v6.size === 0
   }
 
-  /** add files a block. What is no address range blocks nobody. */
+  /** Adds a block. What is no address range blocks no one. */
   add(cidr: string, block: BlockRecord): void {
     const place = this.#placeOf(cidr)
     if (place === undefined) return

@@ -1,4 +1,4 @@
-/** CallerEntries say which entries of a request tell who is calling, by their key. */
+/** The entries of a request that identify the caller, by their key. */
 export interface CallerEntries {
   /** Their value is an API key. */
   readonly keys: readonly string[]
@@ -16,7 +16,10 @@ export const CALLER_ENTRIES: CallerEntries = {
 
 export type CallerKind = keyof CallerEntries
 
-/** kindsOf says by an entry's key what its value is. A key of several kinds is of the first: API keys, customers, addresses. */
+/**
+ * kindsOf says by an entry's key what its value is. A key of several kinds is of the first: API keys, customers,
+ * addresses.
+ */
 export function kindsOf({ keys, customers, addresses }: CallerEntries): ReadonlyMap<string, CallerKind> {
   const kinds = new Map<string, CallerKind>()
   for (const key of addresses) kinds.set(key, 'addresses')

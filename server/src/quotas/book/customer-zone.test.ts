@@ -54,7 +54,7 @@ describe('a calendar in the zone of the customer', () => {
     expect([allowed(la, '2026-12-01T07:59Z'), allowed(la, '2026-12-01T08:00Z')]).toEqual([false, true])
   })
 
-  it('is that of UTC for those who are no customers, and where the system does not know the zone', () => {
+  it('is that of UTC for callers that are no customers, and where the system does not know the zone', () => {
     const { allowed } = scene()
     for (const caller of ['customer=stranger', 'customer=nowhere']) {
       expect(['2026-11-30T23:59Z', '2026-11-30T23:59Z', '2026-12-01T00:00Z'].map((at) => allowed(caller, at))).toEqual([

@@ -199,7 +199,7 @@ describe('a block', () => {
     ],
     ['a customer by each key', { blocks: [block('b', ofCustomer('acme'))] }, 'api_key=k2-secret', true],
     ['a customer by its id', { blocks: [block('b', ofCustomer('acme'))] }, 'tenant=acme', true],
-    ['a customer that nobody knows', { blocks: [block('b', ofCustomer('x'))] }, 'customer_id=x', true],
+    ['a customer that is unknown', { blocks: [block('b', ofCustomer('x'))] }, 'customer_id=x', true],
     ['an address', { blocks: [block('b', { kind: 'cidr', cidr: '203.0.113.7' })] }, 'remote_address=203.0.113.7', true],
     ['a range', { blocks: [block('b', { kind: 'cidr', cidr: '203.0.113.0/24' })] }, 'ip=203.0.113.9', true],
     ['a range of IPv6', { blocks: [block('b', { kind: 'cidr', cidr: '2001:db8::/32' })] }, 'ip=2001:db8::1', true],
@@ -312,7 +312,7 @@ describe('grants', () => {
     expect(await allowed(2)).toBe('+-')
   })
 
-  it('are told as they are: what is left of the grant, and when the limit has budget again', async () => {
+  it('are reported as they are: what remains of the grant, and when the limit has budget again', async () => {
     const { check, allowed } = await open('memory', { ...ACME, grants: [grant('g', 'acme', 5)] })
     await allowed(2)
     const refused = 86_400 - Math.floor((START_MS / 1_000) % 86_400)
@@ -325,7 +325,7 @@ describe('grants', () => {
     ])
   })
 
-  it('ask nothing more for a request that is admitted, and tell observers of one decision', async () => {
+  it('ask nothing more for a request that is admitted, and report one decision to observers', async () => {
     const { allowed, seen } = await open('memory', { ...ACME, grants: [grant('g', 'acme', 1)] })
     expect(await allowed(4)).toBe('+++-')
     expect(seen.map((charges) => charges.map(({ rule }) => rule.name).join())).toEqual([
@@ -360,7 +360,7 @@ describe('grants', () => {
 describe('a switch', () => {
   const rule = (id: string) => ({ domain: 'api', id })
 
-  it('turns one rule off, to shadow, and on again, at once', async () => {
+  it('turns one rule off, to shadow, and on again, immediately', async () => {
     const { allowed, put, book, check } = await open('memory', ACME)
     expect(await allowed(3)).toBe('++-')
     put({ switches: [ruleSwitch(rule('api_key'), 'shadow')] })
@@ -415,13 +415,13 @@ describe('a switch of a layer', () => {
     expect((await nodes[0].acquire(both)).decision.allowed).toBe(false)
   })
 
-  it('leaves a rule off that is off by itself', async () => {
+  it('leaves a rule off that its file turns off', async () => {
     const { check, put } = await open('memory', ACME)
     put({ switches: [layer('rate', 'shadow'), ruleSwitch({ domain: 'api', id: 'api_key' }, 'off')] })
     expect((await check(K1)).verdicts).toEqual([])
   })
 
-  it('tells those who shed load, in their words', () => {
+  it('reports overload to the shedder, in its terms', () => {
     const { put, book } = bookOf(ACME)
     expect(book.layers).toBeUndefined()
     put({ switches: [layer('worker', 'enforce'), layer('fleet', 'shadow')] })

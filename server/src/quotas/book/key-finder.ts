@@ -4,15 +4,18 @@ import type { KeyRecord } from './records.ts'
 /** KeyHash is the keyed hash that API keys are stored by: HMAC-SHA256 in hex. */
 export type KeyHash = (key: string) => string
 
-/** A longer text is nobody's key: it is not hashed, and not kept. */
+/** A longer text is no one's key: it is not hashed, and not kept. */
 export const MAX_KEY_CHARACTERS = 256
-/** How many keys are remembered at least, and at most twice as many. They are keys that customers have: no stranger fills it. */
+/**
+ * How many keys are remembered at least, and at most twice as many. They are keys that customers have: no stranger
+ * fills it.
+ */
 const REMEMBERED_KEYS = 131_072
 const REMEMBERED_STRANGERS = 4_096
 
 /**
- * KeyFinder finds the record of an API key by its value. A hash takes some 3 µs, so what it came to is remembered. Keys that
- * nobody has are remembered apart: however many of them a stranger makes up, they push out only one another.
+ * Finds the record of an API key by its value. A hash takes some 3 µs, so what it came to is remembered. Keys that no
+ * one has are remembered apart: however many of them a stranger makes up, they push out only one another.
  */
 export class KeyFinder {
   readonly #hash: KeyHash
@@ -30,13 +33,13 @@ export class KeyFinder {
     return this.#byHash.size
   }
 
-  /** find returns the record of a key that is good; undefined where nobody has it, or it was revoked. */
+  /** Returns the record of a key that is good; undefined where no one has it, or it was revoked. */
   find(key: string): KeyRecord | undefined {
-    const known = this.#known.get(key) ?? this.#findAnew(key)
+    const known = this.#known.get(key) ?? this.#lookUp(key)
     return known === undefined || known.isGone() ? undefined : known
   }
 
-  #findAnew(key: string): KeyRecord | undefined {
+  #lookUp(key: string): KeyRecord | undefined {
     if (key.length > MAX_KEY_CHARACTERS || this.#strangers.get(key) === true) return undefined
     const found = this.#byHash.get(this.#hash(key))
     // A revoked key is known: it may be good again.
@@ -58,7 +61,7 @@ export class KeyFinder {
     this.#hasStrangers = false
   }
 
-  /** remove forgets a record, before its hash changes. Which of the remembered keys led there, nobody knows. */
+  /** Forgets a record, before its hash changes. It is not known which of the remembered keys led there. */
   remove(record: KeyRecord): void {
     if (this.#byHash.get(record.hash) !== record) return
     this.#byHash.delete(record.hash)

@@ -5,7 +5,7 @@ import { quotaParts, takePart } from './quota-parts.ts'
 
 /** A QuotaSink takes what there is about customers, and what changes. */
 export interface QuotaSink {
-  /** load takes everything anew. It resolves when that is in force. */
+  /** Replaces everything. It resolves when that is in force. */
   load(snapshot: QuotaSnapshot): Promise<void>
   /** apply makes changes. They are in force when it returns. */
   apply(changes: readonly QuotaChange[]): void
@@ -16,14 +16,14 @@ export interface QuotaOrigin {
   /** keySecret is what API keys are hashed under. It is known when the first set is delivered; before that it is ''. */
   keySecret(): string
   /**
-   * follow delivers everything, and then every change, until the function that it returns is called. It resolves when the
-   * first set was delivered, or cannot be had for now.
+   * follow delivers everything, and then every change, until the function that it returns is called. It resolves when
+   * the first set was delivered, or cannot be had for now.
    */
   follow(sink: QuotaSink): Promise<() => void>
 }
 
 /**
- * LiveQuotas holds the book in force. A new one is made beside it, between decisions, and takes its place in one step; changes
+ * Holds the book in force. A new one is made next to it, between decisions, and takes its place in one step; changes
  * that come meanwhile are made in both. What was taken from `current` stays as it is.
  */
 export class LiveQuotas implements QuotaSink {
@@ -83,7 +83,7 @@ export function watchedSink(sink: QuotaSink, changed: () => void): QuotaSink {
   }
 }
 
-/** bothSinks tells two sinks the same. */
+/** Delivers the same to two sinks. */
 export function bothSinks(a: QuotaSink, b: QuotaSink): QuotaSink {
   return {
     load: async (snapshot) => {

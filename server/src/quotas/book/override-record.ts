@@ -54,8 +54,9 @@ export class OverrideRecord {
   }
 
   /**
-   * ownLimit returns the limit of the override, in place of another: it counts as that does where the override says nothing, so
-   * that what was used stays used. Undefined where the numbers make no limit: that is reported when it is found.
+   * ownLimit returns the limit of the override, in place of another: it counts as that does where the override says
+   * nothing, so that what was used stays used. Undefined where the numbers make no limit: that is reported when it is
+   * found.
    */
   ownLimit(instead: Limit | undefined, timeZone: string, passOver?: PassOver): OwnLimit | undefined {
     const first = this.#first
@@ -118,7 +119,10 @@ export function inForce(
   return undefined
 }
 
-/** byEffect orders overrides: those for one rule, those for a domain, and the rest. Of equal ones, the last to take effect comes first. */
+/**
+ * byEffect orders overrides: those for one rule, those for a domain, and the rest. Of equal ones, the last to take
+ * effect comes first.
+ */
 export function byEffect(a: OverrideRecord, b: OverrideRecord): number {
   return width(a) - width(b) || b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1)
 }
@@ -126,8 +130,8 @@ export function byEffect(a: OverrideRecord, b: OverrideRecord): number {
 const width = ({ scope }: OverrideRecord): number => (scope === undefined ? 2 : scope.rule === undefined ? 1 : 0)
 
 /**
- * pathOf spells a descriptor as rules do, below the tiered pattern: `default` is '', `endpoint:POST /orders` is
- * `endpoint=POST /orders`. Several levels are spelled as rules do, `region=eu/endpoint=POST /orders`.
+ * Writes a descriptor as rules do, below the tiered pattern: `default` is '', `endpoint:POST /orders` is `endpoint=POST
+ * /orders`. Several levels are written as in rules, `region=eu/endpoint=POST /orders`.
  */
 export function pathOf(descriptor: string): string {
   if (descriptor === 'default') return ''

@@ -76,7 +76,7 @@ describe('an override', () => {
     expect(limits(all, 'llm', 'customer=acme')).toEqual(['customer 1/60'])
   })
 
-  it('counts as the rule that it is for, whoever has it', () => {
+  it('counts as the rule that it is for, for every caller', () => {
     const overrides = [ACME, ofKey('k1')].map((who, i) =>
       override(`o${i}`, who, 5, { domain: 'kinds', rule: 'bucket' }),
     )
@@ -97,7 +97,7 @@ describe('an override', () => {
     expect(limits([hourly('o', 5, { domain: 'shop', rule: 'ban' })], 'shop', banned)).toEqual(['ban 5/60'])
   })
 
-  it('names what it is for when somebody asks', () => {
+  it('names what it is for when it is listed', () => {
     const { book } = bookOf({
       customers: [customer('acme')],
       api_keys: [key('key1', 'acme')],

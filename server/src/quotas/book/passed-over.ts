@@ -2,33 +2,35 @@
 export const CHECKED_TABLES = ['tiers', 'overrides'] as const
 export type CheckedTable = (typeof CHECKED_TABLES)[number]
 
-/** PassOver is told of a record that makes no limit, each time that it is compiled: what the rules say stands. */
+/** Receives a record that makes no limit, each time that it is compiled: what the rules say stands. */
 export type PassOver = (table: CheckedTable, id: string, reason: string) => void
 
-const MAX_TOLD = 1_000
+const MAX_REPORTED = 1_000
 const MAX_REASON = 1_000
 
-/** PassedOver counts records that a process has passed over, and tells of each once. */
+/** Counts records that a process has passed over, and reports each once. */
 export class PassedOver {
-  readonly #tell: PassOver
-  readonly #told = new Set<string>()
+  readonly #report: PassOver
+  readonly #reported = new Set<string>()
   readonly #counts: Record<CheckedTable, number> = { tiers: 0, overrides: 0 }
 
-  constructor(tell: PassOver) {
-    this.#tell = tell
+  constructor(report: PassOver) {
+    this.#report = report
   }
 
   get counts(): Readonly<Record<CheckedTable, number>> {
     return this.#counts
   }
 
-  /** hear is a PassOver. The same record, wrong for the same reason, is heard of once; beyond a thousand, no more are. */
+  /**
+   * hear is a PassOver. The same record, wrong for the same reason, is heard of once; beyond a thousand, no more are.
+   */
   readonly hear: PassOver = (table, id, reason) => {
     const short = reason.slice(0, MAX_REASON)
     const name = JSON.stringify([table, id, short])
-    if (this.#told.has(name) || this.#told.size >= MAX_TOLD) return
-    this.#told.add(name)
+    if (this.#reported.has(name) || this.#reported.size >= MAX_REPORTED) return
+    this.#reported.add(name)
     this.#counts[table]++
-    this.#tell(table, id, short)
+    this.#report(table, id, short)
   }
 }

@@ -64,7 +64,7 @@ const acme: Records = {
 const K1 = 'api_key=k1-secret'
 
 describe('a limit', () => {
-  it('is the rule where nobody knows the key, and costs no question where nothing is known at all', () => {
+  it('is the rule where the key is unknown, and costs no lookup where there are no records at all', () => {
     expect(limitsOf(bookOf(acme).book, 'api_key=unheard-of')).toBe('own:60 f1m')
     expect(bookOf({}).book).toMatchObject({ accounts: undefined, tiers: undefined, blocks: undefined })
     expect(bookOf({}).book).toMatchObject({ grants: undefined, switches: undefined })
@@ -88,7 +88,7 @@ describe('a limit', () => {
     expect(limitsOf(book, K1)).toBe('pro:5000 f1m')
   })
 
-  it('is overridden for one endpoint, as the descriptor of the admin API spells it', () => {
+  it('is overridden for one endpoint, as the descriptor of the admin API writes it', () => {
     const descriptor = 'endpoint:POST /api/v1/orders'
     const { book } = bookOf({ ...acme, overrides: [override('o', ofKey('k1'), 500, { descriptor })] })
     expect(limitsOf(book, `${K1} endpoint=POST /api/v1/orders`)).toBe('own-endpoint:500 f1m')
@@ -197,7 +197,7 @@ describe('a stored tier', () => {
 })
 
 describe('a change', () => {
-  it('of a key, a customer or an owner is in force at once, in any order', () => {
+  it('of a key, a customer or an owner is in force immediately, in any order', () => {
     const { book, put } = bookOf({ overrides: [override('o', ofCustomer('late'), 3)], api_keys: [key('k', 'late')] })
     expect(limitsOf(book, 'api_key=k-secret')).toBe('own:60 f1m')
     put({ customers: [customer('late')] })

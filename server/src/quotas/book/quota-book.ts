@@ -33,14 +33,14 @@ export interface QuotaBookOptions {
   readonly clock?: BookClock
   /** Default: CALLER_ENTRIES. */
   readonly entries?: CallerEntries
-  /** Default: nobody is told. */
+  /** Default: nothing is reported. */
   readonly passOver?: PassOver | undefined
 }
 
 /**
- * QuotaBook holds what decisions need of customers, keys, overrides, grants, blocks, tiers and switches, and answers from
- * memory. Times are compared with the clock when somebody asks: nothing has to happen for an override to begin or end. Records
- * come in any order, one at a time; a change is in force when `put` returns.
+ * Holds what decisions need of customers, keys, overrides, grants, blocks, tiers and switches, and answers from memory.
+ * Times are compared with the clock on each read: nothing has to happen for an override to begin or end. Records come
+ * in any order, one at a time; a change is in force when `put` returns.
  */
 export class QuotaBook implements Quotas {
   readonly #clock: BookClock
@@ -80,7 +80,7 @@ export class QuotaBook implements Quotas {
     this.#revision = Math.max(this.#revision, revision)
   }
 
-  /** apply makes changes, in order. Those that are in already change nothing. */
+  /** Makes changes, in order. Changes that are in already have no effect. */
   apply(changes: readonly QuotaChange[]): void {
     for (const { table, id, record, revision } of changes) {
       if (revision <= this.#revision && this.#revision > 0) continue
@@ -136,12 +136,12 @@ export class QuotaBook implements Quotas {
     return this.#tiers.has(domain, name)
   }
 
-  /** customers lists those that are known, for people. */
+  /** Lists the customers that have a record, for people. */
   *customers(): Iterable<CustomerRecord> {
     for (const customer of this.#customers.values()) if (customer.isKnown) yield customer
   }
 
-  /** keys lists those that are good, for people. */
+  /** Lists the keys that are good, for people. */
   *keys(): Iterable<KeyRecord> {
     for (const key of this.#keys.values()) if (!key.isGone()) yield key
   }
@@ -167,8 +167,8 @@ export class QuotaBook implements Quotas {
   }
 
   /**
-   * Copies what is known of some callers into another book, where changes can be tried: what callers may do, by their records
-   * tiers, and switches. Blocks stay here. `nowMs` is when the copy looks at it.
+   * Copies what is known of some callers into another book, where changes can be tried: what callers may do, by their
+   * records tiers, and switches. Blocks stay here. `nowMs` is when the copy looks at it.
    */
   sketch({ customers, keys }: Callers, nowMs: number): QuotaBook {
     const copy = new QuotaBook({ hash: this.#hash, clock: { nowMs: () => nowMs } })

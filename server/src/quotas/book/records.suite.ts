@@ -72,7 +72,7 @@ export function ruleSwitch(rule: RuleSwitch['rule'], mode: RuleSwitch['mode']): 
 
 export type Records = { readonly [T in QuotaTable]?: readonly QuotaRecords[T][] }
 
-/** bookOf is a book of records, with a clock of its own. */
+/** Returns a book of records, with its clock. */
 export function bookOf(records: Records) {
   const clock = { nowMs: () => time.nowMs }
   const time = { nowMs: START_MS }

@@ -19,8 +19,8 @@ export interface BookFrame {
 }
 
 /**
- * A CustomerRecord is what decisions need of a customer, and the account of a request that names the customer itself. It may
- * be there before the customer is, for keys and overrides that came first.
+ * A CustomerRecord is what decisions need of a customer, and the account of a request that names the customer itself.
+ * It may be there before the customer is, for keys and overrides that came first.
  */
 export class CustomerRecord implements Account {
   readonly id: string
@@ -120,7 +120,7 @@ export class KeyRecord implements Account {
     return found ? `override ${own.id} of key ${this.prefix}…${scopeText(found)}` : this.customer?.sourceOf(own)
   }
 
-  /** isGone says whether the key is good for nothing: nobody has it, or it was revoked. */
+  /** Returns whether the key is no longer valid: no one has it, or it was revoked. */
   isGone(): boolean {
     return this.hash === '' || (this.revokedAtMs !== undefined && this.revokedAtMs <= this.#frame.clock.nowMs())
   }

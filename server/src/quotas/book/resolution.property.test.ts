@@ -159,7 +159,7 @@ it('finds the limit that a search through everything finds, after any changes, a
   )
 })
 
-/** asStored spells a tier as the language does. */
+/** Writes a tier as the rule language does. */
 function asStored(table: keyof State, record: QuotaRecords[QuotaTable] | undefined): typeof record {
   if (table !== 'tiers' || record === undefined) return record
   const { limits, ...rest } = record as StoredTier

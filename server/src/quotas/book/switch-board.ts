@@ -8,8 +8,8 @@ import { LAYER_DOMAIN, type RuleSwitch } from '../model.ts'
 const LAYER_PREFIX = `${LAYER_DOMAIN}/`
 
 /**
- * SwitchBoard is what rules and layers are told to do, whatever they say themselves. What is said of one rule goes before what
- * is said of all; a layer that is off, or in shadow mode, lets no rule of it do more.
+ * Holds the modes that operators set for rules and layers, which override what those say. A mode of one rule goes
+ * before one for all; a layer that is off, or in shadow mode, lets no rule of it do more.
  */
 export class SwitchBoard {
   readonly #byId = new Map<string, RuleSwitch>()

@@ -13,7 +13,10 @@ export class DatabaseFault extends SluiceError {
   }
 }
 
-/** What pg and PGlite tell of an error of SQL. They tell more: the statement and its values, which have no place in a log. */
+/**
+ * What is used of an SQL error of pg and PGlite. They hold more: the statement and its values, which must not be
+ * logged.
+ */
 export interface SqlErrorForm {
   readonly message: string
   readonly code: string
@@ -24,7 +27,8 @@ export function isSqlError(error: unknown): error is SqlErrorForm {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code)
 }
 
-// Connections (08), resources (53), an operator or a crash (57P), a lock or a statement that took too long, and who may come in (28).
+// Connections (08), resources (53), an operator or a crash (57P), a lock or a statement that took too long, and who may
+// come in (28).
 const AWAY = /^(08|53|57P|28|3D000|55P03|57014|25P03)/
 
 /** faultOf makes an error of a driver one of ours: without its statement, its values and its connection. */
@@ -34,7 +38,7 @@ export function faultOf(error: unknown, where: string): SluiceError {
   return new SluiceError('DATABASE_UNAVAILABLE', where, withoutCredentials(reasonOf(error)))
 }
 
-/** Several addresses of one name fail together, and their error has no message of its own. */
+/** Several addresses of one name fail together, and the error that wraps them has no message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
   return error instanceof Error ? error.message : String(error)

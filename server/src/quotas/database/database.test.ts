@@ -58,13 +58,13 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
     expect(await db.query('SELECT n FROM t')).toEqual([])
   })
 
-  it('tells neither statements nor values in its errors', async () => {
+  it('shows neither statements nor values in its errors', async () => {
     const db = await (await make({ bare: true })).open()
     const error = await db.query('SELECT $1::int / 0, $2::text', [1, 's3cret']).catch((error: unknown) => error)
     expect(JSON.stringify([String(error), error, Object.entries(error as object)])).not.toContain('s3cret')
   })
 
-  it('hears what is told on a channel, after the commit only', async () => {
+  it('receives what is sent on a channel, only after the commit', async () => {
     const db = await (await make({ bare: true })).open()
     const heard: string[] = []
     let begun = 0
@@ -103,7 +103,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
     await place.revive()
     const rows = await until('it answers', () => db.query('SELECT count(*) AS n FROM t'))
     expect(rows).toEqual([{ n: 20 }])
-    await until('the miss is told', () => misses >= 2)
+    await until('the miss is reported', () => misses >= 2)
     await db.query("SELECT pg_notify('news', 'again')")
     await until('it hears again', () => heard.includes('again'))
   })
@@ -118,7 +118,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
     )
   })
 
-  it('migrates on several nodes at once', async () => {
+  it('migrates on several nodes at the same time', async () => {
     const place = await make({ bare: true })
     const nodes = await Promise.all(Array.from({ length: 6 }, () => place.open()))
     await Promise.all(nodes.map((node) => migrate(node)))

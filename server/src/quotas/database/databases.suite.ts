@@ -15,11 +15,11 @@ export const SLOW_MS = 300_000
 
 /** A TestDatabase is an empty place, and ways to open it as several nodes do and to look into it past the program. */
 export interface TestDatabase {
-  /** open returns a database of its own on PostgreSQL; on PGlite, where there is only one node, the same each time. */
+  /** Returns a new database on PostgreSQL; on PGlite, where there is only one node, the same each time. */
   open(): Promise<Database>
-  /** asSuperuser runs SQL as somebody who may do everything. */
+  /** Runs SQL as a user who may do everything. */
   asSuperuser(sql: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
-  /** kill ends the server with SIGKILL; revive brings it back, where it does not come by itself. */
+  /** kill ends the server with SIGKILL; revive brings it back, where it does not restart on its own. */
   kill(): Promise<void>
   revive(): Promise<void>
   readonly dataDir: string | undefined
@@ -34,7 +34,10 @@ export interface Needs {
 
 export type MakeTestDatabase = (needs?: Needs) => Promise<TestDatabase>
 
-/** Databases of this worker in the PostgreSQL of the run that no test has now: a new one takes ten times as long as to empty one. */
+/**
+ * Databases of this worker in the PostgreSQL of the run that no test has now: a new one takes ten times as long as to
+ * empty one.
+ */
 const idle: string[] = []
 
 async function takeDatabase(server: PostgresEndpoint): Promise<string> {
@@ -77,8 +80,8 @@ async function openPglite() {
 }
 
 /**
- * makePglite returns the PGlite of this worker, emptied: a new one takes seconds. Files of a worker follow each other; it ends with the
- * worker, as PGlite does with its parent.
+ * makePglite returns the PGlite of this worker, emptied: a new one takes seconds. Files of a worker follow each other;
+ * it ends with the worker, as PGlite does with its parent.
  */
 export async function makePglite({ bare = false }: Needs = {}): Promise<TestDatabase> {
   opening ??= openPglite()

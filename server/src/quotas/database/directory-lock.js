@@ -5,8 +5,9 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * A lock on a directory is a file that says who holds it. Whether the holder still lives is certain where it is a process that this one
- * can see. Of another container or machine only its sign of life can be seen: the file's time, which the holder renews.
+ * A lock on a directory is a file that says who holds it. Whether the holder still lives is certain where it is a
+ * process that this one can see. Of another container or machine only its sign of life can be seen: the file's time,
+ * which the holder renews.
  */
 
 const RENEW_EVERY_MS = 2000
@@ -14,12 +15,12 @@ const SILENT_FOR_MS = 10_000
 
 /**
  * @typedef {object} DirectoryLock
- * @property {() => boolean} renew gives a sign of life; false: the lock is somebody else's by now
+ * @property {() => boolean} renew gives a sign of life; false: another process holds the lock by now
  * @property {() => void} release
  */
 
 /**
- * takeLock takes the lock, also from a holder that is dead. It resolves with undefined when somebody else holds it.
+ * Takes the lock, also from a holder that is dead. It resolves with undefined when another process holds it.
  * @param {string} path
  * @param {{ silentForMs?: number }} [options]
  * @returns {Promise<DirectoryLock | undefined>}
@@ -128,7 +129,7 @@ async function isAlive(path, content, silentForMs) {
 }
 
 /**
- * placeOf tells one process from another that has the same number: on another boot, in another container, or later.
+ * Distinguishes one process from another that has the same number: on another boot, in another container, or later.
  * @param {number} pid
  */
 function placeOf(pid) {

@@ -33,7 +33,7 @@ describe('the lock of a directory', () => {
     expect(await takeLock(path)).toBeUndefined()
   })
 
-  it('is free again when it was released, and can be taken twice by nobody', async () => {
+  it('is free again when it was released, and cannot be taken twice', async () => {
     const path = makePath()
     const lock = await takeLock(path)
     expect(await takeLock(path)).toBeUndefined()
@@ -44,7 +44,7 @@ describe('the lock of a directory', () => {
     expect(lock?.renew()).toBe(false)
   })
 
-  it('is taken from a process that was killed, at once', async () => {
+  it('is taken immediately from a process that was killed', async () => {
     const path = makePath()
     const { child } = await holder(path)
     child.kill('SIGKILL')

@@ -3,7 +3,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { Database, Sql, TransactionOptions, WholeDatabase } from './database.ts'
 import { DatabaseFault } from './database-fault.ts'
 
-/** What is known of a database by what it answered. */
+/** The state of a database, judged by its answers. */
 export interface DatabaseHealth {
   /** The last statement was answered. */
   readonly isUp: boolean
@@ -12,8 +12,8 @@ export interface DatabaseHealth {
 }
 
 /**
- * A GatedDatabase lets nobody in before it was opened: who comes early is told that it is away. So everything that works with a
- * database can be made before there is one. It also notes whether the database answers.
+ * Rejects every query as unavailable until the database was opened, so that everything that works with a database can
+ * be made before there is one. It also notes whether the database answers.
  */
 export class GatedDatabase implements WholeDatabase {
   readonly #db: Database

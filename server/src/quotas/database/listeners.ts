@@ -1,10 +1,10 @@
-/** A Listener hears what is told on a channel. */
+/** Receives what is sent on a channel. */
 export interface Listener {
   heard(payload: string): void
   missed(): void
 }
 
-/** Listeners are those of a database, by channel. What one of them throws is its own affair. */
+/** The listeners of a database, by channel. An error that one of them throws is ignored. */
 export class Listeners {
   readonly #byChannel = new Map<string, Set<Listener>>()
 
@@ -31,7 +31,7 @@ export class Listeners {
     for (const listener of [...(this.#byChannel.get(channel) ?? [])]) quietly(() => listener.heard(payload))
   }
 
-  /** missed tells those of a channel, or all. */
+  /** Notifies the listeners of a channel, or all, that they may have missed something. */
   missed(channel?: string): void {
     const channels = channel === undefined ? this.channels : [channel]
     const all = channels.flatMap((each) => [...(this.#byChannel.get(each) ?? [])])
@@ -45,7 +45,7 @@ function quietly(call: () => void): void {
   } catch {}
 }
 
-/** quotedChannel spells a channel for LISTEN, which takes no parameters. */
+/** Quotes a channel for LISTEN, which takes no parameters. */
 export function quotedChannel(channel: string): string {
   if (!/^[a-z][a-z_]{0,40}$/.test(channel)) throw new TypeError(`no name of a channel: ${channel}`)
   return `"${channel}"`

@@ -2,14 +2,17 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { Database, Sql } from './database.ts'
 import { MIGRATIONS, type Migration } from './migrations/migrations.ts'
 
-/** Nodes that migrate at the same time wait for each other here. Any number will do that nobody else uses: "sluice" in bytes. */
+/**
+ * Nodes that migrate at the same time wait for each other here. Any number will do that nothing else uses: "sluice" in
+ * bytes.
+ */
 const LOCK = 0x736c75696365
 
 const TEN_MINUTES_MS = 10 * 60_000
 
 /**
- * migrate brings the schema to where this program has it. It is safe on several nodes at once. A schema that is newer throws
- * SCHEMA_NEWER, and nothing is changed. Where nothing is to do, it only reads.
+ * Brings the schema to the version of this program. It may run on several nodes at the same time. A schema that is
+ * newer throws SCHEMA_NEWER, and nothing is changed. Where nothing is to do, it only reads.
  */
 export async function migrate(db: Database, migrations: readonly Migration[] = MIGRATIONS): Promise<void> {
   const newest = migrations.at(-1)?.version ?? 0

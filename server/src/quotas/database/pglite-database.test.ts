@@ -21,7 +21,7 @@ async function open(options: Partial<PgliteOptions> = {}): Promise<{ db: PgliteD
 const isRunning = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
-    // A process that has ended and was not waited for is a zombie, where /proc tells.
+    // A process that has ended and was not waited for is a zombie, where there is a /proc.
     return !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
@@ -30,7 +30,7 @@ const isRunning = (pid: number): boolean => {
 
 // A start of PGlite takes half a second, and 20 on two cores with a load of ten.
 describe('PGlite', () => {
-  it('makes its database when it is first asked, in a process of its own, and opens it again', async () => {
+  it('makes its database when it is first asked, in a separate process, and opens it again', async () => {
     const { db, dataDir } = await open({ dataDir: makeDataDir() })
     expect(db.pid).toBeUndefined()
     await db.query('CREATE TABLE t (n int); INSERT INTO t VALUES (1)')
@@ -84,7 +84,7 @@ describe('PGlite', () => {
     expect(await db.query('SELECT 1 AS n')).toEqual([{ n: 1 }])
   })
 
-  it('rejects what was under way when its process crashed, and does the next', async () => {
+  it('rejects what was in flight when its process crashed, and does the next', async () => {
     const { db } = await open()
     await db.query('CREATE TABLE t (n int)')
     const crashing = db.transaction(async (tx) => {

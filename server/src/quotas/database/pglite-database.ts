@@ -13,7 +13,7 @@ export interface PgliteOptions extends UpkeepOptions {
 }
 
 /**
- * A PgliteDatabase is PGlite in a process of its own, which starts when it is first needed and again when it crashes. PGlite has one
+ * PGlite in a separate process, which starts when it is first needed and again when it crashes. PGlite has one
  * connection: transactions wait for each other.
  */
 export class PgliteDatabase implements Database {
@@ -116,7 +116,7 @@ export class PgliteDatabase implements Database {
     this.#startAgain()
   }
 
-  /** Who listens asks for nothing, and has to be told when there is a process again. */
+  /** Listeners send no queries, so they must be notified when there is a process again. */
   #startAgain(): void {
     if (this.#isClosed || this.#restart !== undefined || this.#listeners.channels.length === 0) return
     this.#restart = setTimeout(() => {

@@ -5,12 +5,12 @@ import { PGlite } from '@electric-sql/pglite'
 import { renewEveryMs, takeLock } from './directory-lock.js'
 
 /**
- * The process that PGlite runs in: it computes on the thread that runs JavaScript, so nothing else may. It does what its parent asks,
- * one statement after another, and ends when the parent does, however that ends. It is JavaScript so that it starts from the sources
- * as from the build.
+ * The process that PGlite runs in: it computes on the thread that runs JavaScript, so nothing else may. It does what
+ * its parent asks, one statement after another, and ends when the parent does, however that ends. It is JavaScript so
+ * that it starts from the sources as from the build.
  *
- * From the parent: `{ id, sql, values }`; `{ id, channel }` to listen. To it: `ready`, `made` (start another: the first one has grown by
- * 400 MB), `refused` with a code; for each id rows or an error; and notices.
+ * From the parent: `{ id, sql, values }`; `{ id, channel }` to listen. To it: `ready`, `made` (start another: the first
+ * one has grown by 400 MB), `refused` with a code; for each id rows or an error; and notices.
  */
 
 const [dataDir] = process.argv.slice(2)
@@ -23,7 +23,7 @@ const MAJOR = '18'
 const INT8 = 20
 
 /** @param {object} message */
-function tell(message) {
+function send(message) {
   if (process.connected) process.send?.(message, undefined, undefined, () => {})
 }
 
@@ -56,7 +56,7 @@ async function start() {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const lock = await takeLock(join(dataDir, 'postgres.lock'))
   if (lock === undefined) return refuse('DATABASE_LOCKED', 'another process has it open')
-  // Somebody who took the lock, because this process seemed dead, may be writing already.
+  // A process that took the lock, because this one seemed dead, may be writing already.
   setInterval(() => lock.renew() || process.exit(1), renewEveryMs).unref()
   process.on('exit', () => lock.release())
 
@@ -93,22 +93,22 @@ async function serve(db) {
   /** @param {{ id: number, sql?: string, values?: unknown[], channel?: string }} request */
   const answer = async ({ id, sql = '', values, channel }) => {
     if (channel !== undefined) {
-      if (!channels.has(channel)) await db.listen(channel, (payload) => tell({ type: 'notice', channel, payload }))
+      if (!channels.has(channel)) await db.listen(channel, (payload) => send({ type: 'notice', channel, payload }))
       channels.add(channel)
-      return tell({ id, rows: [] })
+      return send({ id, rows: [] })
     }
     // Without values, a text may hold several statements.
     const results = values === undefined ? await db.exec(sql) : [await db.query(sql, values)]
     const last = results.at(-1)
-    tell({ id, rows: last?.rows ?? [], command: last?.command })
+    send({ id, rows: last?.rows ?? [], command: last?.command })
   }
   process.on('message', (/** @type {{ id: number }} */ request) => {
     answer(request).catch((error) => {
       const { message, code, constraint } = error
-      tell({ id: request.id, error: { message, code, constraint } })
+      send({ id: request.id, error: { message, code, constraint } })
     })
   })
-  tell({ type: 'ready' })
+  send({ type: 'ready' })
 }
 
 // Control-C in a terminal reaches this process too; it ends when its parent has done with it.

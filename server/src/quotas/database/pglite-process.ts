@@ -70,7 +70,8 @@ export class PgliteProcess {
         resolve()
         if (this.#isReady) events.ended()
       })
-      // Either it was never started, and no end will follow; or a message went to a process that has just ended, which is told.
+      // Either it was never started, and no end will follow; or a message went to a process that has just ended, and
+      // its exit is reported.
       child.on('error', () => child.pid === undefined && resolve())
     })
     this.started = this.#untilStarted()
@@ -97,7 +98,10 @@ export class PgliteProcess {
     throw new SluiceError('DATABASE_UNAVAILABLE', this.#dataDir, detail)
   }
 
-  /** ask resolves with the answer. What takes longer than `withinMs` costs the process its life: nothing else stops a statement. */
+  /**
+   * ask resolves with the answer. What takes longer than `withinMs` costs the process its life: nothing else stops a
+   * statement.
+   */
   ask(request: Request, withinMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (!this.#child.connected) return reject(this.#away('its process has ended'))

@@ -9,8 +9,8 @@ export interface UpkeepOptions {
 }
 
 /**
- * PgliteUpkeep does what PostgreSQL has processes for and PGlite has not: checkpoints, without which the log of changes grows for ever, and
- * vacuum, without which tables do.
+ * PgliteUpkeep does what PostgreSQL has processes for and PGlite has not: checkpoints, without which the log of changes
+ * grows for ever, and vacuum, without which tables do.
  */
 export class PgliteUpkeep {
   readonly #run: (sql: string) => Promise<readonly unknown[]>
@@ -33,7 +33,7 @@ export class PgliteUpkeep {
     this.#vacuumEveryMs = options.vacuumEveryMs ?? 60 * 60_000
   }
 
-  /** worked is told of every piece of work. A database that nobody uses is left alone. */
+  /** Counts a piece of work. A database that is not in use is left alone. */
   worked(): void {
     if (this.#isBusy) return
     this.#works++
@@ -50,7 +50,7 @@ export class PgliteUpkeep {
       const [row] = await this.#run("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::int8 AS at")
       await this.#fold((row as { at: number }).at)
     } catch {
-      // It is away. Its next work brings the next look.
+      // It is unavailable. Its next work brings the next look.
     } finally {
       this.#isBusy = false
     }

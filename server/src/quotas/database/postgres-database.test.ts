@@ -15,7 +15,7 @@ async function open(options: PostgresOptions): Promise<Database> {
 
 describe('PostgreSQL', () => {
   it.each(['nonsense', 'mysql://u:s3cret@host/db', 'postgres://u:s3cret@host:port/db', ''])(
-    'refuses the address %j without telling its password',
+    'refuses the address %j without showing its password',
     async (url) => {
       const error = await openPostgres({ url }).catch((error: unknown) => error)
       expect(error).toMatchObject({ code: 'DATABASE_URL_INVALID' })

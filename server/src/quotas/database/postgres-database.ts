@@ -58,7 +58,7 @@ class PostgresDatabase implements Database {
     this.#label = label
     this.#statementTimeoutMs = options.statementTimeoutMs ?? 15_000
     this.#lockTimeoutMs = options.lockTimeoutMs ?? 5000
-    // Without a handler, a connection that breaks while nobody uses it ends the process; one in use tells its query as well.
+    // Without a handler, a connection that breaks while idle ends the process; one in use rejects its query as well.
     pool.on('error', () => {})
     pool.on('connect', (client) => void client.on('error', () => {}))
   }

@@ -6,8 +6,8 @@ const PING_EVERY_MS = 30_000
 const PING_WITHIN_MS = 5000
 
 /**
- * A PostgresListener hears NOTIFY on a connection of its own. When that is lost it opens another, and tells everybody that they may have
- * missed something: what was told meanwhile is gone.
+ * Receives NOTIFY on a separate connection. When that is lost it opens another, and lets all listeners know that they
+ * may have missed something: notices sent in the meantime are lost.
  */
 export class PostgresListener {
   readonly #makeClient: () => Client
@@ -45,7 +45,7 @@ export class PostgresListener {
     if (this.#isClosed || this.#listeners.channels.length === 0) return
     const client = this.#makeClient()
     this.#client = client
-    // A connection that dies tells it up to three times.
+    // A connection that dies reports it up to three times.
     client.on('error', () => this.#lose(client))
     client.on('end', () => this.#lose(client))
     client.on('notification', ({ channel, payload }) => this.#listeners.heard(channel, payload ?? ''))
@@ -62,7 +62,7 @@ export class PostgresListener {
     this.#listeners.missed()
   }
 
-  /** A connection that a firewall has forgotten says nothing by itself. */
+  /** A connection that a firewall dropped reports nothing until it is used. */
   #look(client: Client): void {
     client
       .query({ text: 'SELECT 1', query_timeout: PING_WITHIN_MS } as { text: string })

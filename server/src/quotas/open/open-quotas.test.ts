@@ -19,7 +19,7 @@ describe('quotas', () => {
     expect(faults.join()).not.toContain('s3cret')
   })
 
-  it('that must be there are not created by those who look at them', async () => {
+  it('that must exist are not created by commands that only read them', async () => {
     const server = await sharedPostgres()
     const name = await server.createDatabase()
     const place = { url: server.url(name) }

@@ -4,7 +4,7 @@ import type { Sql } from '../database/database.ts'
 import type { QuotaChange, QuotaTable } from '../model.ts'
 import type { Step } from './change-plan.ts'
 
-/** Where changes are told. */
+/** The channel on which changes are announced. */
 export const CHANNEL = 'sluice_changes'
 
 /** How many revisions the log reaches back; who is further behind reads everything. */
@@ -13,7 +13,7 @@ export const KEPT_REVISIONS = 10_000
 /** How many changes a follower reads at most: more than that are read faster with everything else. */
 const MOST_CHANGES = 20_000
 
-/** logSteps notes what was changed, for those who follow. */
+/** Notes what was changed, for followers. */
 export async function logSteps(tx: Sql, steps: readonly Step[], revision: number): Promise<void> {
   const rows = steps.map(({ table, id, after }, ordinal) => ({ ordinal, table_name: table, id, record: after ?? null }))
   for (let at = 0; at < rows.length; at += AT_ONCE) {

@@ -10,7 +10,7 @@ const LONGEST_SEARCH = 200
 /** pageSize is how many a page has: from 1 to 1000. */
 export const pageSize = ({ limit }: ListQuery): number => Math.min(Math.max(Math.trunc(limit) || 1, 1), MOST)
 
-/** listSql spells a page of a list, with one more than fits: whether there is another page. */
+/** Builds the SQL of a page of a list, with one row more than fits, which shows whether there is another page. */
 export function listSql(table: RecordTable<unknown>, query: ListQuery): { sql: string; values: readonly unknown[] } {
   const values: unknown[] = []
   const parameter = (value: unknown): string => `$${values.push(value)}`
@@ -33,7 +33,7 @@ export function listSql(table: RecordTable<unknown>, query: ListQuery): { sql: s
   return { sql, values }
 }
 
-/** beginning spells a pattern for LIKE in which every character stands for itself. */
+/** Escapes a prefix as a pattern for LIKE in which every character stands for itself. */
 function beginning(text: string): string {
   return `${text.replace(/[\\%_]/g, '\\$&')}%`
 }

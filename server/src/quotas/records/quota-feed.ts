@@ -19,8 +19,8 @@ export interface FeedListener {
 }
 
 /**
- * A QuotaFeed holds everything that decisions depend on, and keeps it as the store has it. It never throws: without the store it goes
- * on with what it has, and heals.
+ * A QuotaFeed holds everything that decisions depend on, and keeps it as the store has it. It never throws: without the
+ * store it goes on with what it has, and heals.
  */
 export class QuotaFeed {
   readonly #store: RecordStore
@@ -106,7 +106,7 @@ export class QuotaFeed {
       this.#tables.set(table, new Map(snapshot[table].map((record) => [idOf(record), record])))
     }
     this.#revision = snapshot.revision
-    tell(() => this.#listener.replaced(snapshot))
+    notify(() => this.#listener.replaced(snapshot))
     this.#become({ kind: 'fresh' })
     const early = this.#early
     this.#early = []
@@ -128,7 +128,7 @@ export class QuotaFeed {
       else this.#tableOf(table).set(id, record)
     }
     this.#revision = news[news.length - 1].revision
-    tell(() => this.#listener.changed(news))
+    notify(() => this.#listener.changed(news))
   }
 
   #tableOf(table: QuotaTable): Map<string, unknown> {
@@ -150,14 +150,14 @@ export class QuotaFeed {
   #become(state: FeedState): void {
     const isNews = state.kind !== this.#state.kind || ('reason' in state && reasonOf(this.#state) !== state.reason)
     this.#state = state
-    if (isNews) tell(() => this.#listener.stateChanged?.(state))
+    if (isNews) notify(() => this.#listener.stateChanged?.(state))
   }
 }
 
 const reasonOf = (state: FeedState): string | undefined => ('reason' in state ? state.reason : undefined)
 
-/** What a listener throws is its own affair: the feed goes on. */
-function tell(call: () => void): void {
+/** Ignores what a listener throws: the feed goes on. */
+function notify(call: () => void): void {
   try {
     call()
   } catch {}

@@ -201,7 +201,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     await store.remove('customers', 'nobody', SUPPORT)
   })
 
-  it('lets one of many win who change the same version at once', async () => {
+  it('lets one of many win who change the same version at the same time', async () => {
     const place = await make()
     const nodes = [await open(place), await open(place)]
     const { version } = await nodes[0].store.put('customers', customer('acme'), SUPPORT)
@@ -391,7 +391,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     )
   })
 
-  it('tells followers every change in order, tombstones included', async () => {
+  it('sends followers every change in order, tombstones included', async () => {
     const place = await make()
     const [here, there] = [await open(place), await open(place)]
     const heard: QuotaChange[] = []
@@ -427,16 +427,16 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     await until('it follows', () => misses === 1)
     await db.query('UPDATE sluice.revision SET revision = 20000')
     await store.put('customers', customer('acme'), SUPPORT)
-    await until('the gap is told', () => misses === 2)
+    await until('the gap is reported', () => misses === 2)
     await store.put('customers', customer('next'), SUPPORT)
-    // A look between the two statements above meets the gap before acme, and then acme is told, too.
+    // A look between the two statements above meets the gap before acme, and then acme is reported, too.
     const next = (): QuotaChange | undefined => heard.find(({ id }) => id === 'next')
     await until('it goes on', () => next() !== undefined)
     expect(next()?.revision).toBe(20002)
     expect(misses).toBe(2)
   })
 
-  it('catches what no notice told by looking every now and then', async () => {
+  it('catches what no notice reported by looking every now and then', async () => {
     const place = await make()
     const db = await place.open()
     const { store } = await quotasOn(db, { refreshEveryMs: 50 })
@@ -482,14 +482,14 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
 
     const confirmed: string[] = []
     for (let n = 0; n < 5; n++) confirmed.push((await store.put('customers', customer(`n${n}`), SUPPORT)).id)
-    const underWay = Array.from({ length: 5 }, (_, n) =>
+    const running = Array.from({ length: 5 }, (_, n) =>
       store.put('customers', customer(`x${n}`), SUPPORT).then(
         ({ id }) => confirmed.push(id),
         () => {},
       ),
     )
     await place.kill()
-    await Promise.all(underWay)
+    await Promise.all(running)
     expect(feed.current?.customers.length).toBeGreaterThanOrEqual(2)
     await place.revive()
     const after = await until(

@@ -16,7 +16,7 @@ import { selectList, upsertSql } from './record-sql.ts'
 
 export interface RecordStoreOptions {
   readonly now?: () => number
-  /** How often followers look by themselves, for what a notice did not tell. */
+  /** How often followers look for changes without a notice, in case one was lost. */
   readonly refreshEveryMs?: number
 }
 
@@ -104,7 +104,7 @@ export class RecordStore {
         'UPDATE sluice.revision SET revision = revision + 1 RETURNING revision',
       )
       const steps = await this.#plan(tx, [...(await dependentsOf(tx, changes)), ...changes], revision)
-      // Nothing was changed: the revision is the only trace, and harms nobody.
+      // Nothing was changed: the revision is the only trace, and does no harm.
       if (steps.length === 0) return steps
       await carryOut(tx, steps)
       await logSteps(tx, steps, revision)
@@ -146,7 +146,7 @@ const TRIM_EVERY = 100
 
 const noticeOf = (steps: readonly Step[], revision: number): string => {
   const [{ table, id }] = steps
-  // A notice has less than 8000 bytes; nobody needs more of it than the revision.
+  // A notice has less than 8000 bytes; the revision is all that followers need.
   return steps.length === 1 && id.length <= 500 ? `${revision} ${table} ${id}` : `${revision}`
 }
 

@@ -1,8 +1,8 @@
 import type { AuditRow } from '../audit/audit-entry.ts'
 
 /**
- * auditLine spells an entry as JSON on one line. `before` and `after` stand there byte for byte as they are in the database, so that the
- * hash of an entry can be computed from its line.
+ * Formats an entry as JSON on one line. `before` and `after` stand there byte for byte as they are in the database, so
+ * that the hash of an entry can be computed from its line.
  */
 export function auditLine(row: AuditRow): string {
   const head = JSON.stringify({

@@ -8,8 +8,8 @@ export interface AuditSink {
   /** One node at a time writes to it: what it keeps is the same for all. */
   readonly isShared: boolean
   /**
-   * open gets ready, and returns the last entry that it has for sure; undefined: it cannot tell, and the position that was confirmed
-   * counts. It is called again after a failure.
+   * Gets ready, and returns the last entry that it has for sure; undefined if that is unknown, and the confirmed
+   * position counts. It is called again after a failure.
    */
   open(): Promise<number | undefined>
   /** write resolves when all of the entries are safe there. When it rejects, some may be. */

@@ -38,14 +38,14 @@ describe('the producer for Kafka', () => {
     expect(['tls' in seen.options, 'sasl' in seen.options]).toEqual([false, false])
   })
 
-  it('connects with TLS and logs in where it is told to', async () => {
+  it('connects with TLS and logs in where the settings say so', async () => {
     const { seen, load } = fakeClient()
     const sasl = { mechanism: 'PLAIN', username: 'sluice', password: 'p' }
     await connectKafka({ ...SETTINGS, isTls: true, sasl }, load)
     expect(seen.options).toMatchObject({ tls: {}, sasl })
   })
 
-  it('sends what a broker would not take at once in several batches, in order', async () => {
+  it('sends what a broker would not take in one batch in several, in order', async () => {
     const { seen, load } = fakeClient()
     const producer = await connectKafka(SETTINGS, load)
     await producer.send([message(300_000), message(200_000), message(100_000), message(900_000), message(1)])

@@ -31,11 +31,11 @@ export const KAFKA_PACKAGE: OptionalPackage = {
 const ALL_REPLICAS = -1
 const TIMEOUT_MS = 10_000
 const RETRIES = 3
-/** A broker takes batches of 1 MiB, unless told otherwise. */
+/** A broker takes batches of 1 MiB by default. */
 const BATCH_CHARACTERS = 524_288
 
 /**
- * connectKafka makes a producer that waits for all replicas and is idempotent: what it repeats by itself is there once. Keys lead to the
+ * Makes a producer that waits for all replicas and is idempotent: what it retries is stored once. Keys lead to the
  * partitions that clients in Java would choose.
  */
 export async function connectKafka(
@@ -85,7 +85,7 @@ function* batches(messages: readonly KafkaMessage[]): Iterable<readonly KafkaMes
   if (batch.length > 0) yield batch
 }
 
-/** reasonOf spells an error with what is behind it: of several, the first. */
+/** Formats an error together with its cause; of several causes, the first. */
 function reasonOf(error: unknown, depth = 0): string {
   const { message = String(error), errors, cause } = error as { message?: string; errors?: unknown[]; cause?: unknown }
   const behind = errors?.[0] ?? cause

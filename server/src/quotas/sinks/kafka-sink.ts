@@ -3,7 +3,7 @@ import type { AuditRow } from '../audit/audit-entry.ts'
 import { auditLine } from './audit-line.ts'
 import type { AuditSink } from './audit-sink.ts'
 
-/** A broker takes messages of 1 MiB, unless told otherwise. One that it never takes would hold up all others. */
+/** A broker takes messages of 1 MiB by default. One that it never takes would hold up all others. */
 const MAX_BYTES = 900_000
 
 /** A KafkaMessage is one entry on its way. Entries of one customer have one key, and so one partition and one order. */
@@ -21,8 +21,8 @@ export interface KafkaProducer {
 }
 
 /**
- * A KafkaSink sends the audit log to a topic. How far it is, the database says: after a crash between the answer of Kafka and the note of
- * it, entries come twice, with the same sequence; none is missing.
+ * A KafkaSink sends the audit log to a topic. How far it is, the database says: after a crash between the answer of
+ * Kafka and the note of it, entries come twice, with the same sequence; none is missing.
  */
 export class KafkaSink implements AuditSink {
   readonly kind = 'kafka'

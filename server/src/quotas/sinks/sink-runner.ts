@@ -5,11 +5,11 @@ import type { Database } from '../database/database.ts'
 import type { Leases } from '../tables/leases.ts'
 import type { AuditSink } from './audit-sink.ts'
 
-/** What a SinkRunner tells: it cannot go on, told once, and it can again. */
+/** What a SinkRunner reports: once that it cannot go on, and then that it can again. */
 export interface SinkEvents {
   failed(reason: string): void
   recovered(): void
-  /** The sink has entries that the database does not: somebody put back an older database. */
+  /** The sink has entries that the database does not: an older database was restored. */
   ahead(has: number, head: number): void
 }
 
@@ -22,14 +22,14 @@ export interface SinkRunnerParts {
 }
 
 /** Entries of one write. Each may have 2 MiB: rules before and after. */
-const AT_ONCE = 50
+const BATCH_ENTRIES = 50
 const LOOK_EVERY_MS = 1_000
-/** Longer than a write may take: two nodes at once would write twice. */
+/** Longer than a write may take: two nodes at the same time would write twice. */
 const LEASE_MS = 60_000
 
 /**
- * A SinkRunner brings every entry of the audit log to a sink, in order. An entry waits in the database until the sink has confirmed it.
- * What may have arrived is asked of the sink, or else sent again.
+ * A SinkRunner brings every entry of the audit log to a sink, in order. An entry waits in the database until the sink
+ * has confirmed it. What may have arrived is asked of the sink, or else sent again.
  */
 export class SinkRunner {
   readonly #sink: AuditSink
@@ -109,7 +109,7 @@ export class SinkRunner {
     const { isShared } = this.#sink
     for (;;) {
       if (isShared && !(await this.#parts.leases.take(this.#lease, LEASE_MS))) {
-        // Another node does it. What it has done by the time that this one takes over, nobody knows here.
+        // Another node does it. What it will have done when this one takes over is unknown here.
         this.#position = undefined
         this.#lag = 0
         return
@@ -144,7 +144,7 @@ export class SinkRunner {
     if (this.#lag === 0) return []
     return db.query<AuditRow>(
       `SELECT ${COLUMNS} FROM sluice.audit WHERE sequence > $1 ORDER BY sequence LIMIT $2::int`,
-      [after, AT_ONCE],
+      [after, BATCH_ENTRIES],
     )
   }
 }

@@ -4,13 +4,16 @@ import type { WholeDatabase } from '../database/database.ts'
 /** KeptAnswer is what is kept under an idempotency key. `sealed` can be read only by who knows the key. */
 export interface KeptAnswer {
   readonly fingerprint: string
-  /** Undefined: the first request is under way. */
+  /** Undefined: the first request is still running. */
   readonly sealed: string | undefined
 }
 
 /** An IdempotencyStore remembers the answers to creations for 24 hours, under a hash of who asked and the key. */
 export interface IdempotencyStore {
-  /** claim returns what is kept under an id; undefined: it was free, and is the caller's now. It throws IDEMPOTENCY_KEYS_TOO_MANY. */
+  /**
+   * claim returns what is kept under an id; undefined: it was free, and is the caller's now. It throws
+   * IDEMPOTENCY_KEYS_TOO_MANY.
+   */
   claim(id: string, owner: string, fingerprint: string): Promise<KeptAnswer | undefined>
   /** Does what a claim is for, and fills it with what `seal` makes of the result: both, or neither. */
   fill<T>(id: string, work: () => Promise<T>, seal: (result: T) => string): Promise<T>
@@ -25,7 +28,10 @@ const MOST_OF_ONE = 1_000
 const MOST = 10_000
 const CLEAN_EVERY = 100
 
-/** IdempotencyKeys remember the answers to creations for a day, on all nodes, so that one which is sent twice is made once. */
+/**
+ * IdempotencyKeys remember the answers to creations for a day, on all nodes, so that one which is sent twice is made
+ * once.
+ */
 export class IdempotencyKeys implements IdempotencyStore {
   readonly #db: WholeDatabase
   #claims = 0
@@ -54,8 +60,8 @@ export class IdempotencyKeys implements IdempotencyStore {
   }
 
   /**
-   * A change and the answer to it are one transaction: after a crash there are both, or neither. A request that took longer than
-   * its claim lasts commits nothing if another has taken the claim over and was faster.
+   * A change and the answer to it are one transaction: after a crash there are both, or neither. A request that took
+   * longer than its claim lasts commits nothing if another has taken the claim over and was faster.
    */
   fill<T>(id: string, work: () => Promise<T>, seal: (result: T) => string): Promise<T> {
     return this.#db.atomically(async () => {

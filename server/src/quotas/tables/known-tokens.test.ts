@@ -16,7 +16,7 @@ function scene() {
 }
 
 describe('a token that was found', () => {
-  it('is good for ten minutes more while the database is away', async () => {
+  it('is good for ten minutes more while the database is unavailable', async () => {
     const { clock, token, finds, fails } = scene()
     await finds(token)
     clock.ms += 10 * MINUTE_MS
@@ -50,7 +50,7 @@ describe('a token that was found', () => {
     await expect(fails()).rejects.toBe(AWAY)
   })
 
-  it('does not stand in for other errors than that the database is away', async () => {
+  it('replaces no other errors than that the database is unavailable', async () => {
     const { token, finds, fails } = scene()
     await finds(token)
     const [failed, bug] = [new SluiceError('DATABASE_FAILED', 'database', 'no'), new TypeError('bug')]

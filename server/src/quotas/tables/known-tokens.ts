@@ -1,11 +1,14 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { AdminToken } from '../../admin/tokens/table.ts'
 
-/** How long a token is good while nobody can be asked whether it was revoked. */
+/** How long a token is good while it cannot be checked whether it was revoked. */
 const GOOD_FOR_MS = 600_000
 const MOST = 1_000
 
-/** KnownTokens remember tokens that were found, so that who looked a moment ago can look on while the database is away. */
+/**
+ * Remembers tokens that were found, so that operators who were just signed in stay so while the database is
+ * unavailable.
+ */
 export class KnownTokens {
   readonly #now: () => number
   readonly #known = new Map<string, { readonly token: AdminToken; readonly atMs: number }>()

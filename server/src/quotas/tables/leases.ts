@@ -1,11 +1,13 @@
 import type { Database } from '../database/database.ts'
 
-/** Leases let one node at a time do a piece of work. They end by the clock of the database, if their holder is silent. */
+/**
+ * Leases let one node at a time do a piece of work. They end by the clock of the database, if their holder is silent.
+ */
 export class Leases {
   readonly #db: Database
   readonly #holder: string
 
-  /** `holder` is this node and nobody else. */
+  /** `holder` identifies this node and no other. */
   constructor(db: Database, holder: string) {
     this.#db = db
     this.#holder = holder
@@ -22,7 +24,7 @@ export class Leases {
     return rows.length > 0
   }
 
-  /** giveBack lets the next one have it at once. */
+  /** Releases the lease, so that the next holder need not wait until it ends. */
   async giveBack(name: string): Promise<void> {
     await this.#db.query('DELETE FROM sluice.leases WHERE name = $1 AND holder = $2', [name, this.#holder])
   }

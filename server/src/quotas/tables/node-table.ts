@@ -5,7 +5,10 @@ const CHANNEL = 'sluice_nodes'
 
 /** A node that has written nothing for this long is forgotten: it holds up nothing any more. */
 export const FORGOTTEN_MS = 600_000
-/** Nodes write once a second. One that is started again takes the place of one of its name that has been silent for longer. */
+/**
+ * Nodes write once a second. One that is started again takes the place of one of its name that has been silent for
+ * longer.
+ */
 const REPLACED_MS = 3_000
 
 /** What a node writes about itself. */
@@ -32,7 +35,7 @@ export interface NodeRow extends NodeEntry {
 export type Latest = Pick<NodeEntry, 'revision' | 'rules'>
 
 export interface NodeListener {
-  /** Somebody waits until nodes decide by this. */
+  /** A caller waits until nodes decide by this. */
   asked(target: Latest): void
   /** A node has written its row because it was asked, or such news may have been lost. */
   answered(): void
@@ -46,7 +49,7 @@ export class NodeTable {
     this.#db = db
   }
 
-  /** Writes a row; `isAnswer`: those who wait are told. */
+  /** Writes a row; `isAnswer`: nodes that wait for it are notified. */
   async write({ id, name, revision, rules, usageUntilMs }: NodeEntry, isAnswer: boolean): Promise<void> {
     await this.#db.query(WRITE, [id, name, revision, rules, usageUntilMs, isAnswer])
   }
@@ -76,7 +79,7 @@ export class NodeTable {
     return this.#db.listen(CHANNEL, heard, answered)
   }
 
-  /** A node that ends by itself is missed by nobody. What others left behind goes with it. */
+  /** Removes a node that shuts down, and with it the rows that crashed nodes left behind. */
   async remove(id: string): Promise<void> {
     await this.#db.query(REMOVE, [id, FORGOTTEN_MS])
   }

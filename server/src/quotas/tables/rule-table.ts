@@ -37,7 +37,7 @@ interface RuleRow {
   readonly document: string
 }
 
-/** Where changes of rules are told. */
+/** The channel on which changes of rules are announced. */
 const CHANNEL = 'sluice_rules'
 
 const HEAD = `version, version = (SELECT max(version) FROM sluice.rate_limit_rules) AS active, created_by, comment, limits, domains,
@@ -63,7 +63,7 @@ export class RuleTable {
     this.#check = check
   }
 
-  /** follow is told when another version may be in force. */
+  /** Calls `changed` when another version may be in force. Returns a function that ends this. */
   follow(changed: () => void): () => void {
     return this.#db.listen(CHANNEL, changed, changed)
   }

@@ -3,8 +3,8 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import type { Database } from '../database/database.ts'
 
 /**
- * SecretKeys are made of one secret, which is the same on all nodes: SLUICE_SECRET or, where that is not set, a random one in the
- * database, which is known when that was opened. Each purpose has a key of its own.
+ * Derives keys from one secret, which is the same on all nodes: SLUICE_SECRET or, where that is not set, a random one
+ * in the database, which is known once that was opened. Each purpose has a separate key.
  */
 export class SecretKeys {
   #secret: string | undefined
@@ -19,8 +19,8 @@ export class SecretKeys {
   }
 
   /**
-   * open finds the secret. It throws SECRET_CHANGED when it is not the one that the database was first used with: no API key
-   * would be found any more, and nobody would know why.
+   * Finds the secret. It throws SECRET_CHANGED when it is not the one that the database was first used with: otherwise
+   * no API key would be found any more, for no visible reason.
    */
   async open(db: Database): Promise<void> {
     this.#secret = await secretIn(db, this.#secret)

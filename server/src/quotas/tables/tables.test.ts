@@ -13,7 +13,7 @@ function ruleText(requests: number): string {
   return `domain: api\ndescriptors:\n  - key: user\n    rate_limit: { unit: minute, requests_per_unit: ${requests} }\n`
 }
 
-describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (_, make) => {
+describe.each(testDatabases)('in addition to records, %s keeps', { timeout: SLOW_MS }, (_, make) => {
   async function open(options: { secret?: string; now?: () => number } = {}) {
     return quotasOn(await (await make()).open(), options)
   }
@@ -54,7 +54,7 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
       await expect(tokens.create(wrong, SUPPORT)).rejects.toMatchObject({ code: 'RECORD_INVALID' })
     })
 
-    it('of which one is the first, however many nodes start at once, and none that has expired counts', async () => {
+    it('of which one is the first, however many nodes start at the same time, and none that has expired counts', async () => {
       const place = await make()
       let now = 1_750_000_000_000
       const nodes = await Promise.all([0, 1].map(async () => quotasOn(await place.open(), { now: () => now })))
@@ -122,7 +122,7 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
       expect([await read('day'), await db.query('SELECT 1 FROM sluice.usage_daily')]).toEqual([[], []])
     })
 
-    it('of many nodes that write the same rows at once', async () => {
+    it('of many nodes that write the same rows at the same time', async () => {
       const { usage } = await open()
       const counts = Array.from({ length: 20 }, (_, n) => count(MIDNIGHT, { customerId: `c${n % 5}`, limit: `l${n}` }))
       const batches = Array.from({ length: 10 }, (_, n) => ({
@@ -181,7 +181,7 @@ describe.each(testDatabases)('beside records, %s keeps', { timeout: SLOW_MS }, (
   })
 
   describe('a secret', () => {
-    it('of its own for hashes of API keys, the same on all nodes, unless there is one', async () => {
+    it('for hashes of API keys, the same on all nodes, unless one is given', async () => {
       const place = await make()
       const [one, other] = await Promise.all([place.open(), place.open()])
       const [first, second] = [await quotasOn(one), await quotasOn(other)]

@@ -13,7 +13,7 @@ const IS_GOOD = 'revoked_at IS NULL AND (expires_at IS NULL OR expires_at > to_t
 
 const WRITE_EVERY_MS = 60_000
 
-/** A TokenStore keeps tokens as hashes. They are random and long: nobody guesses one from its SHA-256. */
+/** Keeps tokens as hashes. They are random and long, so that none can be guessed from its SHA-256. */
 export class TokenStore {
   readonly #db: Database
   readonly #audit: AuditLog
@@ -36,7 +36,10 @@ export class TokenStore {
     })
   }
 
-  /** createFirst keeps a token only if there is none that is good. Of nodes that start at once, one does; it returns whether. */
+  /**
+   * Keeps a token only if there is none that is good, and returns whether it did. Of nodes that start at the same time,
+   * one does.
+   */
   createFirst(token: AdminToken, by: Actor): Promise<boolean> {
     return this.#audit.record<boolean>(by, async (tx) => {
       await tx.query('SELECT revision FROM sluice.revision FOR UPDATE')
@@ -88,7 +91,7 @@ export class TokenStore {
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), WRITE_EVERY_MS).unref()
   }
 
-  /** hasAny says yes while the database is away: there may be one, and then nobody comes in without. */
+  /** Returns true while the database is unavailable: there may be a token, and then access without one is refused. */
   async hasAny(): Promise<boolean> {
     try {
       return (await this.#db.query(`SELECT 1 FROM sluice.tokens WHERE ${IS_GOOD} LIMIT 1`, [this.#now()])).length > 0

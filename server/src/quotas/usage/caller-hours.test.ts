@@ -38,7 +38,7 @@ describe.each(testDatabases)('what callers did in an hour, read from %s', { time
     expect(await hours.inHour(callers([]), NOON, 10)).toEqual([])
   })
 
-  it('finds the busiest hour of those who are named, within a time', async () => {
+  it('finds the busiest hour of the callers that are named, within a time', async () => {
     const hours = await open()
     expect(await hours.busiest(callers(['acme']), NOON - 9 * HOUR, NOON + HOUR)).toBe(NOON - HOUR)
     expect(await hours.busiest(callers(['acme']), NOON, NOON + HOUR)).toBe(NOON)

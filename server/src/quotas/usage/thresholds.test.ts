@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { crossed } from './thresholds.ts'
 
 describe('crossed', () => {
-  it.each<[used: number, limit: number, told: number[], expected: number[]]>([
+  it.each<[used: number, limit: number, reported: number[], expected: number[]]>([
     [0, 100, [], []],
     [49, 100, [], []],
     [50, 100, [], [50]],
@@ -15,7 +15,7 @@ describe('crossed', () => {
     [2, 3, [], [50]],
     [0, 0, [], []],
     [5, 0, [], []],
-  ])('of %d of %d, with %j told, is %j', (used, limit, told, expected) => {
-    expect(crossed({ used, limit }, new Set(told))).toEqual(expected)
+  ])('of %d of %d, with %j reported, is %j', (used, limit, reported, expected) => {
+    expect(crossed({ used, limit }, new Set(reported))).toEqual(expected)
   })
 })

@@ -7,10 +7,10 @@ export interface QuotaUse {
 }
 
 /**
- * crossed returns the thresholds that a use has reached and that were not told before, the lowest first. A limit of 0 has none:
- * nobody can use it. When a limit is raised in the middle of a period, what was told stays told.
+ * Returns the thresholds that a use has reached and that were not reported before, the lowest first. A limit of 0 has
+ * none: it cannot be used. When a limit is raised in the middle of a period, thresholds are not reported a second time.
  */
-export function crossed({ used, limit }: QuotaUse, told: ReadonlySet<number>): readonly number[] {
+export function crossed({ used, limit }: QuotaUse, reported: ReadonlySet<number>): readonly number[] {
   if (limit <= 0) return []
-  return THRESHOLDS.filter((threshold) => used * 100 >= threshold * limit && !told.has(threshold))
+  return THRESHOLDS.filter((threshold) => used * 100 >= threshold * limit && !reported.has(threshold))
 }

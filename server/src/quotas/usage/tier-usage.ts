@@ -29,7 +29,7 @@ const HOUR_MS = 3_600_000
 const HOURS: Readonly<Record<TierPeriod, number>> = { '1h': 1, '24h': 24, '30d': 720 }
 /** Customers are counted one by one: who asks again within this time gets the same. */
 const KEPT_MS = 2_000
-/** Tiers that are told of: those with the most customers. */
+/** How many tiers are reported, the ones with the most customers first. */
 const MOST = 500
 
 interface Answer {
@@ -39,7 +39,10 @@ interface Answer {
   readonly tiers: readonly TierUse[]
 }
 
-/** TierUsage adds up what the database has by tier and hour, and what waits to be written. It reads rows by tiers, not by customers. */
+/**
+ * TierUsage adds up what the database has by tier and hour, and what waits to be written. It reads rows by tiers, not
+ * by customers.
+ */
 export class TierUsage {
   readonly #parts: TierUsageParts
   readonly #nowMs: () => number

@@ -69,7 +69,7 @@ describe('a UsageCounter', () => {
     expect(counter.take().deltas).toEqual([{ ...ACME, limit: 'api/customer', allowed: 1, refused: 0, cost: 1 }])
   })
 
-  it('tells keys apart, and knows whose they are', async () => {
+  it('distinguishes keys, and knows whose they are', async () => {
     const { counter, ask } = open()
     await ask({ api_key: 'k-1-secret' })
     await ask({ api_key: 'k-2-secret' })
@@ -154,28 +154,29 @@ describe('a UsageCounter', () => {
 
 describe('thresholds of a calendar quota', () => {
   const MARCH = { periodStartMs: Date.parse('2026-03-01T00:00:00Z'), periodEndMs: Date.parse('2026-04-01T00:00:00Z') }
-  const told = (counter: UsageCounter) => counter.take().crossings.map(({ threshold, used }) => [threshold, used])
+  const crossingsOf = (counter: UsageCounter) =>
+    counter.take().crossings.map(({ threshold, used }) => [threshold, used])
 
-  it('are told once a period, with who, how much, and when the period ends', async () => {
+  it('are reported once a period, with who, how much, and when the period ends', async () => {
     const { counter, ask, clock } = open()
     await ask({ api_key: 'k-1-secret' }, 4)
-    expect(told(counter)).toEqual([])
+    expect(crossingsOf(counter)).toEqual([])
     await ask({ api_key: 'k-1-secret' }, 1)
     const about = { customerId: 'acme', keyId: 'k-1', limit: 'api/api_key' }
     expect(counter.take().crossings).toEqual([{ ...about, threshold: 50, used: 5, quota: 10, ...MARCH }])
     await ask({ api_key: 'k-1-secret' }, 5)
-    expect(told(counter)).toEqual([
+    expect(crossingsOf(counter)).toEqual([
       [80, 10],
       [100, 10],
     ])
     await ask({ api_key: 'k-1-secret' })
-    expect(told(counter)).toEqual([])
+    expect(crossingsOf(counter)).toEqual([])
     clock.ms = MARCH.periodEndMs + 1
     await ask({ api_key: 'k-1-secret' }, 6)
-    expect(told(counter)).toEqual([[50, 6]])
+    expect(crossingsOf(counter)).toEqual([[50, 6]])
   })
 
-  it('are those of calendar windows only', async () => {
+  it('are reported for calendar windows only', async () => {
     const { counter, ask } = open()
     for (let n = 0; n < 4; n++) await ask({ customer: 'acme' })
     expect(counter.take().crossings).toEqual([])

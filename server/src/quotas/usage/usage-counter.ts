@@ -12,9 +12,9 @@ import type { Crossing, UsageDelta, UsageNews } from './usage-news.ts'
 
 export interface UsageCounterOptions {
   readonly nowMs?: () => number
-  /** Blocks and limits refuse nobody: --shadow-mode. */
+  /** Blocks and limits refuse no one: --shadow-mode. */
   readonly isShadow?: boolean
-  /** Called when so many pairs of caller and limit have counts that they should be taken at once. */
+  /** Called when so many pairs of caller and limit have counts that they should be taken immediately. */
   readonly full?: () => void
   /** Pairs that are held. Default: 100,000, of about 150 bytes each. */
   readonly maxPairs?: number
@@ -24,21 +24,21 @@ const MAX_PAIRS = 100_000
 const HOUR_MS = 3_600_000
 const LOWEST = THRESHOLDS[0]
 const HIGHEST = THRESHOLDS[THRESHOLDS.length - 1]
-const NONE_TOLD: ReadonlySet<number> = new Set()
+const NONE_REPORTED: ReadonlySet<number> = new Set()
 
 /** A Cell counts for one caller and one limit. */
 class Cell {
   readonly account: Account
   readonly rule: Rule
   readonly domain: string
-  /** As it is told. */
+  /** As it is reported. */
   readonly limit: string
   allowed = 0
   refused = 0
   cost = 0
   isDirty = false
-  /** The thresholds that were told in the period that ends then. */
-  told = NONE_TOLD
+  /** The thresholds that were reported in the period that ends at `periodEndMs`. */
+  reportedThresholds = NONE_REPORTED
   periodStartMs = 0
   periodEndMs = 0
 
@@ -51,8 +51,8 @@ class Cell {
 }
 
 /**
- * A UsageCounter counts what known customers do, by the limits that decide about them. It works on the hot path: a pair of caller and
- * limit that is known allocates nothing. Whatever callers send, it holds a bounded number of pairs.
+ * A UsageCounter counts what known customers do, by the limits that decide about them. It works on the hot path: a pair
+ * of caller and limit that is known allocates nothing. Whatever callers send, it holds a bounded number of pairs.
  */
 export class UsageCounter {
   readonly #quotas: () => Quotas
@@ -159,10 +159,13 @@ export class UsageCounter {
     const { startMs = 0, endMs = 0 } = calendar?.windowAt(withinMs) ?? {}
     cell.periodStartMs = startMs
     cell.periodEndMs = endMs
-    cell.told = NONE_TOLD
+    cell.reportedThresholds = NONE_REPORTED
   }
 
-  /** #watch notes when a share of a calendar quota is used for the first time in its period, as far as this process knows. */
+  /**
+   * #watch notes when a share of a calendar quota is used for the first time in its period, as far as this process
+   * knows.
+   */
   #watch(cell: Cell, { rule, limit }: PlannedCharge, verdict: Verdict): void {
     const { limit: quota, remaining, resetAfterMs, fallback, unasked } = verdict
     const used = quota - remaining
@@ -170,10 +173,10 @@ export class UsageCounter {
     // The clock of the store may be another: its word on when the period ends counts, within an hour.
     const withinMs = this.#options.nowMs() + resetAfterMs - HOUR_MS
     if (withinMs < cell.periodStartMs || withinMs >= cell.periodEndMs) this.#begin(cell, limit, withinMs)
-    else if (cell.told.has(HIGHEST)) return
-    const found = crossed({ used, limit: quota }, cell.told)
+    else if (cell.reportedThresholds.has(HIGHEST)) return
+    const found = crossed({ used, limit: quota }, cell.reportedThresholds)
     if (found.length === 0) return
-    cell.told = new Set([...cell.told, ...found])
+    cell.reportedThresholds = new Set([...cell.reportedThresholds, ...found])
     const { periodStartMs, periodEndMs } = cell
     for (const threshold of found) {
       this.#crossings.push({ ...whoAndWhat(cell), threshold, used, quota, periodStartMs, periodEndMs })

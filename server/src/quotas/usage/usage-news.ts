@@ -25,7 +25,7 @@ export interface Crossing {
   readonly periodEndMs: number
 }
 
-/** UsageNews is what one process that decides tells about once a second: plain data, which workers send. */
+/** What one process that decides reports about once a second: plain data, which workers send. */
 export interface UsageNews {
   /** A time within the second that it is about. */
   readonly atMs: number

@@ -1,4 +1,4 @@
-/** UsageProgress is until when every process of a node has told what it counted. */
+/** The time up to which every process of a node has reported what it counted. */
 export class UsageProgress {
   readonly #untilMs = new Map<object, number>()
   readonly #nowMs: () => number
@@ -7,21 +7,21 @@ export class UsageProgress {
     this.#nowMs = nowMs
   }
 
-  /** began is told of a process before it counts anything. */
+  /** Adds a process, before it counts anything. */
   began(process: object): void {
     this.#untilMs.set(process, this.#nowMs())
   }
 
-  told(process: object, untilMs: number): void {
+  reported(process: object, untilMs: number): void {
     if (this.#untilMs.has(process)) this.#untilMs.set(process, untilMs)
   }
 
-  /** ended is told when no more comes of a process. What it had not told is lost. */
+  /** Removes a process that reports no more. What it had not reported is lost. */
   ended(process: object): void {
     this.#untilMs.delete(process)
   }
 
-  /** Everything that was counted before was told. */
+  /** Everything that was counted before then was reported. */
   get untilMs(): number {
     return Math.min(this.#nowMs(), ...this.#untilMs.values())
   }

@@ -33,19 +33,19 @@ function open(maxRows = 100) {
       return true
     },
   }
-  const told: string[] = []
+  const reported: string[] = []
   const clock = { ms: 10 * HOUR, takenMs: 9 * HOUR }
   const events = {
-    failed: () => told.push('failed'),
-    recovered: () => told.push('recovered'),
-    dropping: () => told.push('dropping'),
+    failed: () => reported.push('failed'),
+    recovered: () => reported.push('recovered'),
+    dropping: () => reported.push('dropping'),
   }
   const writer = new UsageWriter(target, { events, nowMs: () => clock.ms, takenUntilMs: () => clock.takenMs, maxRows })
-  return { writer, target, told, clock }
+  return { writer, target, reported, clock }
 }
 
 describe('a UsageWriter', () => {
-  it('adds up what all processes tell, by caller, limit and hour', async () => {
+  it('adds up what all processes report, by caller, limit and hour', async () => {
     const { writer, target } = open()
     writer.take(news(HOUR, delta('acme'), delta('acme', { keyId: 'k' }), delta('acme', { limit: 'api/other' })))
     writer.take(news(HOUR + 5, delta('acme', { refused: 2, cost: 7 })))
@@ -64,7 +64,7 @@ describe('a UsageWriter', () => {
   })
 
   it('sends a batch that failed again as it was, and what came meanwhile after it', async () => {
-    const { writer, target, told, clock } = open()
+    const { writer, target, reported, clock } = open()
     const sent: UsageBatch[] = []
     const { add } = target
     target.add = async (batch) => {
@@ -86,33 +86,33 @@ describe('a UsageWriter', () => {
       ['1', 1],
       ['2', 1],
     ])
-    expect([told, writer.figures]).toEqual([['failed', 'recovered'], { written: 2, dropped: 0, waiting: 0, ageMs: 0 }])
+    expect([reported, writer.figures]).toEqual([['failed', 'recovered'], { written: 2, dropped: 0, waiting: 0, ageMs: 0 }])
   })
 
   it('drops the oldest rows when too many wait, and says so once', async () => {
-    const { writer, target, told } = open(3)
+    const { writer, target, reported } = open(3)
     target.fault = AWAY
     await writer.write()
     for (let n = 0; n < 5; n++) writer.take(news(HOUR, delta(`c-${n}`, { refused: 1 })))
-    expect([writer.figures.dropped, told]).toEqual([4, ['dropping']])
+    expect([writer.figures.dropped, reported]).toEqual([4, ['dropping']])
     target.fault = undefined
     expect(await writer.finish()).toBe(0)
     expect(target.batches[0].counts.map(({ customerId }) => customerId)).toEqual(['c-2', 'c-3', 'c-4'])
   })
 
   it('gives up a batch that the database refuses again and again, and goes on with the next', async () => {
-    const { writer, target, told } = open()
+    const { writer, target, reported } = open()
     target.fault = new SluiceError('DATABASE_FAILED', 'database', 'no')
     writer.take(news(HOUR, delta('acme')))
     for (let n = 0; n < 10; n++) await writer.write()
-    expect([writer.figures.dropped, told]).toEqual([1, ['failed', 'dropping']])
+    expect([writer.figures.dropped, reported]).toEqual([1, ['failed', 'dropping']])
     target.fault = undefined
     writer.take(news(HOUR, delta('beta')))
     await writer.write()
     expect(target.batches.map(({ counts }) => counts[0].customerId)).toEqual(['beta'])
   })
 
-  it('gives up a batch only after ten refusals of its own, and for none while the database is away', async () => {
+  it('gives up a batch only after it was refused ten times, and never because the database is unavailable', async () => {
     const { writer, target } = open()
     const refused = new SluiceError('DATABASE_FAILED', 'database', 'no')
     const write = async (fault: unknown, times: number): Promise<void> => {
@@ -145,7 +145,7 @@ describe('a UsageWriter', () => {
     ])
   })
 
-  it('spells what no database can keep in another way', async () => {
+  it('escapes what no database can keep', async () => {
     const { writer, target } = open()
     writer.take(news(HOUR, delta('acme', { limit: 'a\0b\ud800', cost: 2 ** 60 })))
     await writer.write()

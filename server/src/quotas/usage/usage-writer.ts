@@ -8,11 +8,11 @@ export interface UsageTarget {
   add(batch: UsageBatch): Promise<boolean>
 }
 
-/** What a writer tells: the database takes nothing, told once, and it does again. */
+/** What a writer reports: once that the database takes nothing, and then that it does again. */
 export interface UsageWriterEvents {
   failed(error: unknown): void
   recovered(): void
-  /** Counts had to go because too many wait; told when it begins. */
+  /** Counts are dropped because too many wait; reported when that begins. */
   dropping(): void
 }
 
@@ -45,8 +45,9 @@ interface Row {
 }
 
 /**
- * A UsageWriter adds up what processes tell, by caller, limit and hour, and writes it in batches. Nobody waits for it. While the database
- * is away, counts add up in memory; beyond a bound the oldest rows go, and it counts what went with them.
+ * Adds up what processes report, by caller, limit and hour, and writes it in batches, in the background. While the
+ * database is unavailable, counts add up in memory; beyond a bound the oldest rows go, and it counts what went with
+ * them.
  */
 export class UsageWriter {
   readonly #target: UsageTarget
@@ -193,7 +194,7 @@ function countOf({ customerId, keyId, limit, atMs, allowed, refused, cost }: Row
   return { customerId, keyId, limit: storable(limit), atMs, allowed, refused, cost: bounded(cost) }
 }
 
-/** storable spells a text as PostgreSQL can keep it: names in rule files may hold anything. */
+/** Escapes a text so that PostgreSQL can keep it: names in rule files may hold anything. */
 function storable(text: string): string {
   return Buffer.from(text.replaceAll('\0', '\uFFFD')).toString()
 }

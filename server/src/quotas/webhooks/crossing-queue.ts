@@ -2,9 +2,12 @@ import type { Database } from '../database/database.ts'
 import type { Crossing } from '../usage/usage-news.ts'
 import { onceOf, thresholdEvent } from './webhook-event.ts'
 
-/** Crossings that wait for the database at the most. One that is dropped is found again with the caller's next request elsewhere. */
+/**
+ * How many crossings wait for the database at most. One that is dropped is found again with the caller's next request
+ * elsewhere.
+ */
 const MAX_WAITING = 10_000
-const AT_ONCE = 500
+const BATCH_CROSSINGS = 500
 
 /** A CrossingQueue makes deliveries of crossings: one for each endpoint that wants it, once. */
 export class CrossingQueue {
@@ -27,18 +30,18 @@ export class CrossingQueue {
     return this.#waiting.size
   }
 
-  /** write tells the database, and returns how many deliveries came of it. It rejects when the database does. */
+  /** Writes deliveries to the database, and returns how many there are. It rejects when the database does. */
   async write(): Promise<number> {
     let deliveries = 0
     while (this.#waiting.size > 0) {
-      const some = [...this.#waiting].slice(0, AT_ONCE)
+      const some = [...this.#waiting].slice(0, BATCH_CROSSINGS)
       const rows = some.map(([once, crossing]) => ({
         once,
         body: thresholdEvent(crossing, this.#now()).body,
         customer_id: crossing.customerId,
         threshold: crossing.threshold,
       }))
-      deliveries += (await this.#db.query(TELL, [JSON.stringify(rows), this.#now()])).length
+      deliveries += (await this.#db.query(INSERT_DELIVERIES, [JSON.stringify(rows), this.#now()])).length
       for (const [once] of some) this.#waiting.delete(once)
     }
     return deliveries
@@ -46,7 +49,7 @@ export class CrossingQueue {
 }
 
 // In the order of keys, so that two nodes never wait for each other in a circle.
-const TELL = `
+const INSERT_DELIVERIES = `
 WITH crossing AS (
   SELECT DISTINCT ON (once) * FROM jsonb_to_recordset($1::jsonb) AS r (once text, body text, customer_id text, threshold int)
 ), fresh AS (

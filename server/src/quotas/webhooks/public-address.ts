@@ -1,8 +1,8 @@
 import { type Cidr, type IpAddress, maskIp, parseCidr, parseIp } from 'sluice/internal/core/identity/ip'
 
 /**
- * Where a webhook may not go: this machine, private networks, and what reaches those by another spelling. A token of the admin
- * API must not be enough to ask the services behind the firewall.
+ * Where a webhook may not go: this machine, private networks, and other notations for the same addresses. A token of
+ * the admin API must not be enough to ask the services behind the firewall.
  */
 const NOT_PUBLIC: readonly Cidr[] = [
   '0.0.0.0/8',

@@ -11,8 +11,8 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * SealedSecrets keeps the secrets of endpoints with AES-256-GCM: they are needed in clear to sign. What is sealed for one endpoint
- * cannot be opened as that of another.
+ * SealedSecrets keeps the secrets of endpoints with AES-256-GCM: they are needed in clear to sign. What is sealed for
+ * one endpoint cannot be opened as that of another.
  */
 export class SealedSecrets {
   readonly #keyOf: () => Buffer
@@ -42,7 +42,7 @@ export class SealedSecrets {
   }
 }
 
-/** goodSecrets are those that sign now, the newest first. */
+/** Returns the secrets that sign now, the newest first. */
 export function goodSecrets(secrets: readonly WebhookSecret[], nowMs: number): readonly string[] {
   return secrets.filter(({ endsAtMs }) => endsAtMs === undefined || endsAtMs > nowMs).map(({ secret }) => secret)
 }

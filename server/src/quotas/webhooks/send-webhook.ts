@@ -38,8 +38,8 @@ export function checkWebhookUrl(text: string, { allowPrivate }: Pick<SendOptions
 }
 
 /**
- * sendWebhook posts a body once. It follows no redirect: who answers with one has not taken the message. The address that the
- * name resolves to is checked as it is connected to, so that a name cannot change in between.
+ * sendWebhook posts a body once. It follows no redirect: who answers with one has not taken the message. The address
+ * that the name resolves to is checked as it is connected to, so that a name cannot change in between.
  */
 export function sendWebhook(
   to: string,
@@ -70,7 +70,7 @@ export function sendWebhook(
     request.on('response', (response) => {
       clearTimeout(timeout)
       done(outcomeOf(response.statusCode ?? 0))
-      // What a receiver says beside its status is of no use, and may have no end.
+      // What a receiver sends in addition to its status is of no use, and may have no end.
       response.on('error', () => {})
       response.destroy()
     })

@@ -5,7 +5,7 @@ const PREFIX = 'whsec_'
 const FEWEST_BYTES = 24
 const MOST_BYTES = 64
 
-/** newWebhookSecret makes a secret as Standard Webhooks spells it. */
+/** Makes a secret in the format of Standard Webhooks. */
 export function newWebhookSecret(): string {
   return PREFIX + randomBytes(32).toString('base64')
 }
@@ -22,7 +22,9 @@ export interface WebhookMessage {
   readonly body: string
 }
 
-/** signWebhook signs a message with every secret, the newest first, so that receivers can change theirs without a gap. */
+/**
+ * signWebhook signs a message with every secret, the newest first, so that receivers can change theirs without a gap.
+ */
 export function signWebhook({ id, timestampS, body }: WebhookMessage, secrets: readonly string[]): string {
   const text = `${id}.${timestampS}.${body}`
   return secrets.map((secret) => `v1,${createHmac('sha256', bytesOf(secret)).update(text).digest('base64')}`).join(' ')

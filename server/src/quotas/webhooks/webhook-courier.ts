@@ -19,7 +19,9 @@ export interface WebhookCourierParts {
   readonly random?: () => number
 }
 
-/** Attempts that a node makes at a time, all together and to one endpoint: one that hangs does not hold up the others. */
+/**
+ * Attempts that a node makes at a time, all together and to one endpoint: one that hangs does not hold up the others.
+ */
 const AT_ONCE = 16
 const AT_ONCE_EACH = 2
 const TIMEOUT_MS = 15_000
@@ -47,7 +49,7 @@ export class WebhookCourier {
   readonly #parts: WebhookCourierParts
   readonly #now: () => number
   readonly #random: () => number
-  readonly #underWay = new Map<Promise<void>, string>()
+  readonly #inFlight = new Map<Promise<void>, string>()
   #claiming: Promise<void> | undefined
   #isAskedAgain = false
   #isClosed = false
@@ -58,7 +60,7 @@ export class WebhookCourier {
     this.#random = parts.random ?? Math.random
   }
 
-  /** work starts to send what is due. It resolves when that is under way, and rejects when the database does. */
+  /** Starts to send what is due. It resolves when that is in flight, and rejects when the database does. */
   work(): Promise<void> {
     this.#isAskedAgain = this.#claiming !== undefined
     this.#claiming ??= this.#claimAll().finally(() => {
@@ -67,15 +69,15 @@ export class WebhookCourier {
     return this.#claiming
   }
 
-  /** idle resolves when nothing is under way. */
+  /** Resolves when nothing is in flight. */
   async idle(): Promise<void> {
-    while (this.#claiming !== undefined || this.#underWay.size > 0) {
+    while (this.#claiming !== undefined || this.#inFlight.size > 0) {
       await this.#claiming?.catch(() => {})
-      await Promise.all(this.#underWay.keys())
+      await Promise.all(this.#inFlight.keys())
     }
   }
 
-  /** close begins nothing any more, and waits for what is under way. */
+  /** Starts nothing more, and waits for what is in flight. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.idle()
@@ -84,7 +86,7 @@ export class WebhookCourier {
   async #claimAll(): Promise<void> {
     do {
       this.#isAskedAgain = false
-      while (this.#underWay.size < AT_ONCE && !this.#isClosed) {
+      while (this.#inFlight.size < AT_ONCE && !this.#isClosed) {
         const claimed = await this.#claim()
         if (claimed === undefined) break
         this.#start(claimed)
@@ -101,7 +103,7 @@ export class WebhookCourier {
   /** #busy are endpoints that have enough to do. */
   #busy(): readonly string[] {
     const counts = new Map<string, number>()
-    for (const endpoint of this.#underWay.values()) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1)
+    for (const endpoint of this.#inFlight.values()) counts.set(endpoint, (counts.get(endpoint) ?? 0) + 1)
     return [...counts].filter(([, count]) => count >= AT_ONCE_EACH).map(([endpoint]) => endpoint)
   }
 
@@ -110,10 +112,10 @@ export class WebhookCourier {
     const delivery: Promise<void> = this.#deliver(claimed)
       .catch(() => {})
       .then(() => {
-        this.#underWay.delete(delivery)
+        this.#inFlight.delete(delivery)
         if (!this.#isClosed) void this.work().catch(() => {})
       })
-    this.#underWay.set(delivery, claimed.endpoint_id)
+    this.#inFlight.set(delivery, claimed.endpoint_id)
   }
 
   async #deliver(claimed: Claimed): Promise<void> {

@@ -1,13 +1,13 @@
 import type { Crossing } from '../usage/usage-news.ts'
 
-/** A WebhookEvent is what a delivery says. `once` is what it is about: it is told once. */
+/** What a delivery says. `once` identifies what it is about, which is reported once. */
 export interface WebhookEvent {
   readonly type: string
   readonly once: string
   readonly body: string
 }
 
-/** thresholdEvent tells that a share of a calendar quota is used. */
+/** Reports that a share of a calendar quota is used. */
 export function thresholdEvent(crossing: Crossing, atMs: number): WebhookEvent {
   const { customerId, keyId, limit, threshold, used, quota, periodStartMs, periodEndMs } = crossing
   const data = {
@@ -23,13 +23,13 @@ export function thresholdEvent(crossing: Crossing, atMs: number): WebhookEvent {
   return { type, once: onceOf(crossing), body: bodyOf(type, atMs, data) }
 }
 
-/** testEvent tells nothing, so that somebody can see whether it arrives. */
+/** Reports nothing: a test of whether events arrive. */
 export function testEvent(endpointId: string, atMs: number): WebhookEvent {
   const type = 'webhook.test'
   return { type, once: `test ${atMs} ${Math.random()}`, body: bodyOf(type, atMs, { webhook_id: endpointId }) }
 }
 
-/** onceOf spells what a crossing is about. */
+/** Identifies what a crossing is about. */
 export function onceOf({ customerId, keyId = '', limit, threshold, periodStartMs }: Crossing): string {
   return JSON.stringify([customerId, keyId, limit, threshold, periodStartMs])
 }

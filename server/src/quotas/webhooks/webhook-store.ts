@@ -75,7 +75,7 @@ export class WebhookStore {
     this.check(fields.url, secret)
     const id = randomUUID()
     return this.#audit.record(by, async (tx) => {
-      // Two at once would both be the last one that fits.
+      // Two at the same time would both be the last one that fits.
       await tx.query('LOCK TABLE sluice.webhook_endpoints IN SHARE ROW EXCLUSIVE MODE')
       const [{ count }] = await tx.query<{ count: number }>('SELECT count(*) AS count FROM sluice.webhook_endpoints')
       if (count >= MAX_ENDPOINTS) throw new SluiceError('WEBHOOKS_TOO_MANY', 'webhooks', `there are ${count}`)

@@ -74,21 +74,21 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
         await courier.work()
         await courier.idle()
       }
-      const tell = async (...some: Crossing[]): Promise<number> => {
+      const report = async (...some: Crossing[]): Promise<number> => {
         crossings.take(some)
         return crossings.write()
       }
-      return { ...quotas, store, courier, crossings, outcomes, send, tell }
+      return { ...quotas, store, courier, crossings, outcomes, send, report }
     }
     return { ...(await node()), clock, node, place }
   }
 
-  it('tells an endpoint that a threshold was reached, signed as Standard Webhooks say', async () => {
-    const { store, tell, send, outcomes } = await open()
+  it('notifies an endpoint that a threshold was reached, signed as Standard Webhooks say', async () => {
+    const { store, report, send, outcomes } = await open()
     const receiver = await startReceiver()
     const secret = newWebhookSecret()
     const { id } = await store.create(fields(receiver.url), secret, SUPPORT)
-    expect(await tell(crossing({ keyId: 'k-1' }))).toBe(1)
+    expect(await report(crossing({ keyId: 'k-1' }))).toBe(1)
     await send()
     const [received] = receiver.received
     expect(JSON.parse(received.body)).toEqual({
@@ -114,18 +114,20 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     ])
   })
 
-  it('tells each threshold once a period and limit, however often it is told', async () => {
-    const { store, tell, node } = await open()
+  it('reports each threshold once per period and limit, however often it arrives', async () => {
+    const { store, report, node } = await open()
     await store.create(fields('https://example.com/'), newWebhookSecret(), SUPPORT)
     const other = await node()
-    expect(await tell(crossing(), crossing())).toBe(1)
-    expect(await other.tell(crossing({ used: 81 }))).toBe(0)
-    expect(await tell(crossing({ threshold: 100 }), crossing({ limit: 'api/other' }), crossing({ keyId: 'k' }))).toBe(3)
-    expect(await tell(crossing({ periodStartMs: START }))).toBe(1)
+    expect(await report(crossing(), crossing())).toBe(1)
+    expect(await other.report(crossing({ used: 81 }))).toBe(0)
+    expect(await report(crossing({ threshold: 100 }), crossing({ limit: 'api/other' }), crossing({ keyId: 'k' }))).toBe(
+      3,
+    )
+    expect(await report(crossing({ periodStartMs: START }))).toBe(1)
   })
 
-  it('sends to those who want it, and tells a new endpoint nothing old', async () => {
-    const { store, tell } = await open()
+  it('sends to endpoints that want it, and sends a new endpoint nothing old', async () => {
+    const { store, report } = await open()
     const make = (more: Partial<WebhookFields>) =>
       store.create(fields('https://example.com/', more), newWebhookSecret(), SUPPORT)
     await make({ customerId: 'acme' })
@@ -133,17 +135,17 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     await make({ thresholds: [100] })
     await make({ isEnabled: false })
     await make({ events: [] })
-    expect(await tell(crossing())).toBe(1)
+    expect(await report(crossing())).toBe(1)
     await make({})
-    expect(await tell(crossing())).toBe(0)
-    expect(await tell(crossing({ threshold: 100, customerId: 'gamma' }))).toBe(2)
+    expect(await report(crossing())).toBe(0)
+    expect(await report(crossing({ threshold: 100, customerId: 'gamma' }))).toBe(2)
   })
 
   it('tries again on the schedule with the same id and a new timestamp, and gives up after ten attempts', async () => {
-    const { store, tell, send, clock, outcomes } = await open()
+    const { store, report, send, clock, outcomes } = await open()
     const receiver = await startReceiver(500)
     const { id } = await store.create(fields(receiver.url), newWebhookSecret(), SUPPORT)
-    await tell(crossing())
+    await report(crossing())
     await send()
     const delivery = async () => (await store.deliveries(id, { limit: 1 })).items[0]
     expect(await delivery()).toMatchObject({ state: 'waiting', nextAtMs: START + 5_000, lastError: 'answered 500' })
@@ -175,14 +177,14 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     expect([receiver.received.length, outcomes]).toEqual([1, ['retried']])
   })
 
-  it('switches an endpoint off that is gone, until somebody switches it on', async () => {
-    const { store, tell, send, audit, outcomes } = await open()
+  it('switches an endpoint off that is gone, until it is switched on again', async () => {
+    const { store, report, send, audit, outcomes } = await open()
     const receiver = await startReceiver(410)
     const { id } = await store.create(fields(receiver.url), newWebhookSecret(), SUPPORT)
-    await tell(crossing())
+    await report(crossing())
     await send()
     expect(await store.get(id)).toMatchObject({ isEnabled: false, disabledReason: 'answered 410' })
-    expect([outcomes, await tell(crossing({ threshold: 100 }))]).toEqual([['gone'], 0])
+    expect([outcomes, await report(crossing({ threshold: 100 }))]).toEqual([['gone'], 0])
     expect((await audit.list({ limit: 1 })).items[0]).toMatchObject({
       action: 'webhooks.disable',
       actor: { id: 'webhooks' },
@@ -208,7 +210,7 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
     expect(await signedBy()).toEqual([false, true])
   })
 
-  it('keeps secrets sealed, and tells them to nobody', async () => {
+  it('keeps secrets sealed, and shows them to no one', async () => {
     const { store, audit, place } = await open()
     const secret = newWebhookSecret()
     const endpoint = await store.create(fields('https://example.com/'), secret, SUPPORT)
@@ -219,11 +221,11 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
   })
 
   it('shares the work between nodes: each delivery is sent by one of them', async () => {
-    const { store, tell, send, node, outcomes } = await open()
+    const { store, report, send, node, outcomes } = await open()
     const receiver = await startReceiver()
     await store.create(fields(receiver.url), newWebhookSecret(), SUPPORT)
     const others = await Promise.all([node(), node()])
-    await tell(...Array.from({ length: 30 }, (_, n) => crossing({ customerId: `c-${n}` })))
+    await report(...Array.from({ length: 30 }, (_, n) => crossing({ customerId: `c-${n}` })))
     await Promise.all([send(), ...others.map((other) => other.send())])
     const all = [outcomes, ...others.map((other) => other.outcomes)].flat()
     expect(all).toEqual(Array(30).fill('delivered'))
@@ -231,10 +233,10 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
   })
 
   it('sends what a node that died had claimed, a minute later', async () => {
-    const { store, tell, db, node, clock } = await open()
+    const { store, report, db, node, clock } = await open()
     const receiver = await startReceiver()
     const { id } = await store.create(fields(receiver.url), newWebhookSecret(), SUPPORT)
-    await tell(crossing())
+    await report(crossing())
     await db.query('UPDATE sluice.webhook_deliveries SET next_at = to_timestamp($1::float8 / 1000)', [START + MINUTE])
     const other = await node()
     await other.send()
@@ -245,14 +247,14 @@ describe.each(testDatabases)('webhooks on %s', { timeout: SLOW_MS }, (_, make) =
   })
 
   it('lets one endpoint that hangs take two places of sixteen', async () => {
-    const { store, tell, courier, clock } = await open()
+    const { store, report, courier, clock } = await open()
     const hanging = await startReceiver('never')
     const healthy = await startReceiver()
     await store.create(fields(hanging.url, { thresholds: [50] }), newWebhookSecret(), SUPPORT)
-    await tell(...Array.from({ length: 20 }, (_, n) => crossing({ customerId: `c-${n}`, threshold: 50 })))
+    await report(...Array.from({ length: 20 }, (_, n) => crossing({ customerId: `c-${n}`, threshold: 50 })))
     clock.ms += 1
     await store.create(fields(healthy.url, { thresholds: [100] }), newWebhookSecret(), SUPPORT)
-    await tell(...Array.from({ length: 20 }, (_, n) => crossing({ customerId: `c-${n}`, threshold: 100 })))
+    await report(...Array.from({ length: 20 }, (_, n) => crossing({ customerId: `c-${n}`, threshold: 100 })))
     await courier.work()
     await until('the other endpoint has everything', () => healthy.received.length === 20)
     expect(hanging.received.length).toBe(2)
