@@ -86,7 +86,10 @@ describe('a UsageWriter', () => {
       ['1', 1],
       ['2', 1],
     ])
-    expect([reported, writer.figures]).toEqual([['failed', 'recovered'], { written: 2, dropped: 0, waiting: 0, ageMs: 0 }])
+    expect([reported, writer.figures]).toEqual([
+      ['failed', 'recovered'],
+      { written: 2, dropped: 0, waiting: 0, ageMs: 0 },
+    ])
   })
 
   it('drops the oldest rows when too many wait, and says so once', async () => {
