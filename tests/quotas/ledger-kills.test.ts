@@ -1,15 +1,19 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { customer, meter, OWNER } from '../../server/src/ledger/ledger.suite.ts'
 import { verifyLedger } from '../../server/src/ledger/verify-ledger.ts'
 import { openQuotas } from '../../server/src/quotas/open/open-quotas.ts'
+import { ENV } from '../cli/sluice-process.suite.ts'
 import { Random } from '../fuzz/random.ts'
 import { NEW_SEEDS } from '../seeds/seeds.ts'
 import { startPostgres } from '../servers/postgres.mjs'
 import { until } from '../servers/until.mjs'
 
+const run = promisify(execFile)
+const SLUICE = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
 const WRITER = fileURLToPath(new URL('./ledger-writer.mjs', import.meta.url))
 const SEEDS = [1, ...NEW_SEEDS]
 const WRITERS = 4
@@ -107,6 +111,10 @@ it.each(SEEDS)(
 
     const report = await until('the database answers', () => verifyLedger(quotas.db), 30_000)
     expect(report).toMatchObject({ ok: true, sum: 0, problems: [], accounts: 3 })
+    const verified = await run(process.execPath, [SLUICE, 'ledger', 'verify', '--database', url], { env: ENV })
+    expect(verified.stdout).toBe(
+      `the ledger is whole: ${report.entries} entries of 3 accounts, and all accounts sum to zero\n`,
+    )
     const booked = await quotas.db.query<{ customer: string; id: string; kind: string; amount: number }>(
       `SELECT a.customer_id AS customer, e.id, min(e.kind) AS kind, sum(e.amount)::int8 AS amount
      FROM sluice.ledger_entries e JOIN sluice.ledger_accounts a ON a.id = e.account_id WHERE e.id IS NOT NULL GROUP BY 1, 2`,
