@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config'
+import { LoadFailures } from './scripts/stryker-load-failures.mjs'
 import base, { PATIENCE, SETUP_FILES, SHARED_SERVERS } from './vitest.config.ts'
 
 // What StrykerJS runs for each mutant: the tests next to the code of one folder, in one project (stryker.config.mjs).
@@ -15,6 +16,7 @@ export default defineConfig({
     isolate: true,
     globalSetup: [SHARED_SERVERS],
     setupFiles: [...SETUP_FILES, './tests/seeds/property-seed.ts'],
+    reporters: [new LoadFailures()],
     ...PATIENCE,
   },
 })
