@@ -22,7 +22,7 @@ export const LAYERS = ['rate', 'concurrency', 'fleet', 'worker', 'upstream'] as 
 
 export type Layer = (typeof LAYERS)[number]
 
-/** LAYER_DOMAIN is the domain of switches that are about a whole layer: the layer is their rule. */
+/** The domain of switches that are about a whole layer: the layer is their rule. */
 export const LAYER_DOMAIN = '$layers'
 
 /** The kinds of what the audit log records. */

@@ -64,15 +64,15 @@ export type Fields = Readonly<Record<string, Field>>
 
 type FieldValue<F> = F extends Field<infer T> ? T : never
 
-/** RecordOf is the type of the records that have these fields. */
+/** The type of the records that have these fields. */
 export type RecordOf<F> = { readonly [K in keyof F]: FieldValue<F[K]> }
 
-/** text is a field of a text, stored as it is. */
+/** A field of a text, stored as it is. */
 export function text(schema: Schema, options: FieldOptions<string> = {}): Field<string> {
   return { kind: 'text', schema, ...options }
 }
 
-/** choice is a field of one of several texts. */
+/** A field of one of several texts. */
 export function choice<const C extends string>(
   schema: ChoiceSchema & { readonly of: readonly C[] },
   options: FieldOptions<C> = {},
@@ -80,27 +80,27 @@ export function choice<const C extends string>(
   return { kind: 'text', schema, ...options }
 }
 
-/** count is a field of a whole number. */
+/** A field of a whole number. */
 export function count(schema: Schema, options: FieldOptions<number> = {}): Field<number> {
   return { kind: 'int8', schema, ...options }
 }
 
-/** flag is a field of yes or no. */
+/** A field of true or false. */
 export function flag(schema: Schema, options: FieldOptions<boolean> = {}): Field<boolean> {
   return { kind: 'bool', schema, ...options }
 }
 
-/** value is a field of anything that JSON can say. */
+/** A field of any JSON value. */
 export function value<T>(schema: Schema, options: FieldOptions<T> = {}): Field<T> {
   return { kind: 'jsonb', schema, ...options }
 }
 
-/** optional makes a field one that may be undefined. Callers take it away with null. */
+/** Makes a field optional. Callers remove its value with null. */
 export function optional<T>(field: Field<T>): Field<T | undefined> {
   return { ...field, isOptional: true }
 }
 
-/** columnOf is the column of a field, and its name in JSON. */
+/** Returns the column of a field, and its name in JSON. */
 export function columnOf(name: string, { kind }: Pick<Field, 'kind'>): string {
   const plain = kind === 'time' ? name.replace(/Ms$/, '') : name
   return plain.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -1,6 +1,6 @@
 import type { Field, ObjectSchema, RefSchema, Schema, TextSchema, Value } from 'sluice/internal/core/schema/schema'
 
-/** text is a text of a length. */
+/** A text of limited length. */
 export const text = <const N extends number>(max: N, min = 1) => ({ kind: 'text', min, max }) as const
 
 export const ID = {
@@ -55,7 +55,7 @@ export const ANY = { kind: 'any' } as const
 export const METADATA = { kind: 'map', keys: text(64), of: text(500, 0) } as const
 export const WORDS = { kind: 'text' } as const
 
-/** list, needed, orNull and optional describe the parts of objects. */
+/** The parts of objects. */
 export const list = <const S extends Schema>(of: S) => ({ kind: 'list', of }) as const
 export const needed = <const S extends Schema>(schema: S, doc?: string) =>
   ({ schema, required: true, ...(doc && { doc }) }) as const
@@ -66,12 +66,12 @@ export const optional = <const S extends Schema>(schema: S, doc?: string) =>
 export const object = <const F extends Readonly<Record<string, Field>>>(fields: F) =>
   ({ kind: 'object', fields }) as const
 
-/** named gives a schema a name, under which OpenAPI lists it once. */
+/** Gives a schema a name, under which OpenAPI lists it once. */
 export function named<const S extends Schema>(name: string, schema: S): RefSchema<Value<S>> {
   return { kind: 'ref', name, to: () => schema }
 }
 
-/** pageOf is a page of a list. */
+/** A page of a list. */
 export const pageOf = <const S extends Schema>(of: S, more: Parameters<typeof object>[0] = {}): ObjectSchema =>
   object({
     items: needed(list(of)),

@@ -33,7 +33,7 @@ export interface RecordSpec<F> {
   readonly derived?: Readonly<Record<string, SchemaField>>
 }
 
-/** Given is the body of a request, of the form that `sent` describes. */
+/** The body of a request, of the form that `sent` describes. */
 export type Given = Readonly<Record<string, unknown>>
 
 /** A RecordTable is one kind of record: how it is stored, answered, sent to workers, and made of what callers send. */
@@ -51,31 +51,31 @@ export interface RecordTable<Rec> {
   /** The form of an answer. */
   readonly answer: Schema
   readonly answerFields: Readonly<Record<string, SchemaField>>
-  /** toJson is a record as it is answered: times as text, nothing secret. */
+  /** Returns a record as it is answered: times as text, nothing secret. */
   toJson(record: Rec, derived?: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>>
-  /** toAudit is a record as the audit log keeps it, as a text: nothing secret. `more` is what else the entry says. */
+  /** Returns a record as text for the audit log, without secrets. `more` is what else the entry says. */
   toAudit(record: Rec, more?: Readonly<Record<string, unknown>>): string
-  /** toWorkers leaves out what no decision depends on. */
+  /** Leaves out what no decision depends on. */
   toWorkers(record: Rec): Rec
   /** What callers may send to make or replace a record, and, with `isChange`, to change some fields of one. */
   readonly sent: { readonly whole: Sent; readonly change: Sent }
-  /** made is a new record of what a caller sent; `fixed` is what the path and the service say. */
+  /** Returns a new record of what a caller sent; `fixed` is what the path and the service say. */
   made(given: Given, making: Making, fixed: Partial<Rec>): Rec
-  /** replaced is a record in place of another. What was not sent is as in a new one, except for what is kept. */
+  /** Returns a record in place of another. What was not sent is as in a new one, except for kept fields. */
   replaced(given: Given, before: Rec, making: Making, fixed: Partial<Rec>): Rec
   /**
-   * changed is a record with some fields changed: null takes a value away. Of a field that has to have a value, null is
-   * as not sent, or, with `making`, as in a new record.
+   * Returns a record with some fields changed: null removes a value. For a required field, null counts as not sent, or,
+   * with `making`, as in a new record.
    */
   changed(given: Given, before: Rec, making?: Making): Rec
 }
 
-/** RecordIn is the type of the records of a table. */
+/** The type of the records of a table. */
 export type RecordIn<T> = T extends RecordTable<infer Rec> ? Rec : never
 
 type Sent = Readonly<Record<string, SchemaField>>
 
-/** recordTable works everything out that follows from the fields of a kind of record. */
+/** Derives everything that follows from the fields of a kind of record. */
 export function recordTable<const F extends Fields>(spec: RecordSpec<F>): RecordTable<RecordOf<F>> {
   type Rec = RecordOf<F>
   const fields = Object.entries(spec.fields as unknown as Record<string, Field>)
@@ -204,7 +204,7 @@ function sentField([name, field]: Entry, isChange: boolean): [string, SchemaFiel
   ]
 }
 
-/** readSent reads one field of what was sent. Null takes an optional value away, and means "not sent" of any other. */
+/** Reads one field of what was sent. Null removes an optional value, and means "not sent" for any other field. */
 function readSent(name: string, field: Field, given: Given, base: (isNull: boolean) => unknown): unknown {
   if (field.by !== 'caller') return base(false)
   const shown = shownName(name, field)

@@ -6,12 +6,12 @@ import { orNull, REASON, TICKET, TIER_NAME, TIME, WHOLE, WORDS } from './forms.t
 
 const invalid = (where: string, detail: string) => new SluiceError('ADMIN_REQUEST_INVALID', where, detail)
 
-/** time is a field of a moment: milliseconds in code, a timestamp in the database, text in JSON. */
+/** A field of a moment: milliseconds in code, a timestamp in the database, text in JSON. */
 export function time(options: FieldOptions<number> = {}): Field<number> {
   return { kind: 'time', schema: TIME, ...options }
 }
 
-/** id is the id of a record that the service makes. */
+/** The id of a record that the service makes. */
 export const id = (): Field<string> => text(WORDS)
 
 export const VERSION = {
@@ -22,7 +22,7 @@ export const VERSION = {
 export const CREATED = { createdAtMs: time({ initial: ({ nowMs }) => nowMs }) }
 export const UPDATED = { updatedAtMs: time({ initial: ({ nowMs }) => nowMs }) }
 
-/** SPAN is when a record is in force: by the time alone, without anyone doing anything. */
+/** When a record is in force. It follows from the time alone. */
 export const SPAN = {
   effectiveAtMs: time({
     by: 'caller',
@@ -44,17 +44,17 @@ export function requireSpan(record: {
   }
 }
 
-/** WHY is what people say about a change. No decision depends on it. */
+/** What people say about a change. No decision depends on it. */
 export const WHY = {
   reason: { ...optional(text(REASON, { by: 'caller' })), slim: undefined },
   ticket: { ...optional(text(TICKET, { by: 'caller' })), slim: undefined },
 }
 
-/** tier is the tier of a caller. */
+/** The tier of a caller. */
 export const tier = (doc?: string): Field<string | undefined> =>
   optional(text(WORDS, { by: 'caller', sent: TIER_NAME, ...(doc && { doc }) }))
 
-/** readTimeZone throws for what the system has no time zone of. */
+/** Throws for a time zone that the system does not have. */
 export function readTimeZone(name: string): string {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
@@ -64,7 +64,7 @@ export function readTimeZone(name: string): string {
   return name
 }
 
-/** readDay throws for what the calendar does not have. */
+/** Throws for a day that the calendar does not have. */
 export function readDay(day: string): string {
   const date = new Date(`${day}T00:00:00Z`)
   if (Number.isNaN(date.getTime()) || !date.toISOString().startsWith(day)) {
@@ -82,7 +82,7 @@ const SUBJECT_COLUMNS = { customer_id: optional(text(WORDS)), api_key_id: option
   Record<string, Field>
 >
 
-/** subject is whom a record is about: a customer or a key. */
+/** Whom a record is about: a customer or a key. */
 export const subject = (): Field<Subject> => ({
   kind: 'text',
   schema: WORDS,
@@ -96,7 +96,7 @@ export const subject = (): Field<Subject> => ({
   },
 })
 
-/** BlockedSubject is a Subject or a range of addresses. */
+/** A Subject or a range of addresses. */
 export type BlockedSubject = Subject | { readonly kind: 'cidr'; readonly cidr: string }
 
 export const blockedSubject = (): Field<BlockedSubject> => {
@@ -112,7 +112,7 @@ export const blockedSubject = (): Field<BlockedSubject> => {
   }
 }
 
-/** customerOfSubject is the customer that an entry of the audit log is about. */
+/** Returns the customer that an entry of the audit log is about. */
 export const customerOfSubject = ({ subject: who }: { readonly subject: BlockedSubject }): string | undefined =>
   who.kind === 'customer' ? who.customerId : undefined
 

@@ -13,10 +13,10 @@ import type { RecordIn, RecordTable } from './record-table.ts'
 // table of fields in its folder: types, columns, requests, answers, forms of the dashboard and what workers receive follow from it
 // (CONTRIBUTING.md, "A new field of a record"). A column needs a migration as well.
 
-/** RECORD_TABLES is every kind of record, in the order in which workers receive them: what others refer to comes first. */
+/** All kinds of records, in the order in which workers receive them: what others refer to comes first. */
 export const RECORD_TABLES = { customers, api_keys, overrides, grants, blocks, tiers, switches, meters } as const
 
-/** QuotaRecords is every kind of record, by the name of its table. */
+/** All kinds of records, by the names of their tables. */
 export type QuotaRecords = { readonly [T in keyof typeof RECORD_TABLES]: RecordIn<(typeof RECORD_TABLES)[T]> }
 export type QuotaTable = keyof QuotaRecords
 
@@ -31,7 +31,7 @@ export interface Meter extends RecordIn<typeof meters> {}
 
 export const QUOTA_TABLES = Object.keys(RECORD_TABLES) as QuotaTable[]
 
-/** tableOf returns how a kind of record is kept, for any record of it. */
+/** Returns how a kind of record is stored, for any record of it. */
 export function tableOf(table: QuotaTable): RecordTable<unknown> {
   const found = Object.hasOwn(RECORD_TABLES, table) ? RECORD_TABLES[table] : undefined
   if (found === undefined) throw new SluiceError('RECORD_INVALID', 'table', `got ${JSON.stringify(table)}`)

@@ -31,7 +31,7 @@ import type { Config } from '../settings/config.ts'
 import { nodeName } from './node-name.ts'
 import { redisCounterStore } from './redis-counter-store.ts'
 
-/** FleetViewsParts are what the views of a node are made of. */
+/** What the views of a node are made of. */
 export interface FleetViewsParts {
   readonly config: Config
   readonly rules: () => RuleSet
@@ -60,11 +60,11 @@ export interface FleetViewsParts {
   readonly database?: () => LiveFrame['database']
   /** Resolves with whether the book has what the database has. Default: there is no database. */
   readonly caughtUp?: (() => Promise<boolean>) | undefined
-  /** audited notes a reset in the audit log. It rejects when that cannot be done: nothing is reset then. Default: there is none. */
+  /** Notes a reset in the audit log. Rejects when that fails: nothing is reset then. Default: there is none. */
   readonly audited?: CountersParts['audited']
 }
 
-/** FleetViews are what the admin API shows of a node and its fleet, and does with counters. */
+/** What the admin API shows of a node and its fleet, and does with counters. */
 export interface FleetViews {
   readonly parts: AdminParts
   close(): Promise<void>
@@ -73,7 +73,7 @@ export interface FleetViews {
 /** How long an end waits for Redis to take the last note. */
 const LEAVE_MS = 500
 
-/** openFleetViews begins to make frames, and to send notes about this node to the others. */
+/** Starts to make frames, and to send notes about this node to the others. */
 export function openFleetViews(parts: FleetViewsParts): FleetViews {
   const { config, rules, book, ask, version } = parts
   const store = storeOf(parts)
@@ -166,7 +166,7 @@ export function openFleetViews(parts: FleetViewsParts): FleetViews {
   }
 }
 
-/** tierIn is the tier of a caller: the key's own goes before that of the customer. */
+/** Returns the tier of a caller: the key's tier goes before the customer's. */
 function tierIn(book: QuotaBook | undefined, customerId: string, keyId: string | undefined): string | undefined {
   return (keyId === undefined ? undefined : book?.key(keyId)?.ownTier) ?? book?.customer(customerId)?.tier
 }

@@ -19,7 +19,7 @@ const OF_DATABASE = ['database', 'data', 'first-token-file', 'secret', 'config']
 /** The places that keep the end of the audit log, too. */
 const OF_ANCHORS = ['redis', 'redis-ca', 'redis-cert', 'redis-key', 'key-prefix', 'audit-file']
 
-/** STORE_FLAGS are the flags that say where a database is. They mean what they mean to serve. */
+/** The flags that say where a database is. They mean the same as for `serve`. */
 export const STORE_FLAGS = SETTINGS.filter(({ flag }) => [...OF_DATABASE, ...OF_ANCHORS].includes(flag))
 
 /** A token as the admin API shows it. */
@@ -33,9 +33,9 @@ export type ShownEntry = ReturnType<typeof entryJson>
 export interface AdminStore {
   createToken(options: NewTokenOptions): Promise<ShownToken & { readonly token: string }>
   listTokens(): Promise<readonly ShownToken[]>
-  /** revokeToken returns undefined where there is no token of that id. */
+  /** Returns undefined where there is no token of that id. */
   revokeToken(id: string): Promise<ShownToken | undefined>
-  /** audit returns a page, the newest first. */
+  /** Returns a page of entries, the newest first. */
   audit(query: AuditPageQuery): Promise<{ readonly items: readonly ShownEntry[]; readonly next: string | undefined }>
   verifyAudit(): Promise<VerifiedAudit>
   verifyLedger(): Promise<VerifiedLedger>

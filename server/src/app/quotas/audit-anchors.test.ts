@@ -26,7 +26,7 @@ describe('anchors of the audit log', { timeout: SLOW_MS }, () => {
     problems(): Promise<string[]>
   }
 
-  /** start starts a node with the anchors that its settings name. */
+  /** Starts a node with the anchors that its settings name. */
   async function start(place: TestDatabase, settings: Partial<AnchorConfig>, dataDir?: string): Promise<Node> {
     const anchors = anchorsOf({
       keyPrefix: '',
@@ -66,7 +66,7 @@ describe('anchors of the audit log', { timeout: SLOW_MS }, () => {
     }
   }
 
-  /** ofRedis are settings of a Redis, and what it has. */
+  /** Returns the settings of a Redis, and a view of its contents. */
   async function ofRedis() {
     const redis = await sharedRedis()
     const keyPrefix = `anchor-${randomBytes(6).toString('hex')}:`

@@ -4,10 +4,7 @@ import type { Quotas } from '../../quotas/open/open-quotas.ts'
 
 const EXPIRE_EVERY_MS = 10_000
 
-/**
- * NodeLedger is the ledger of a node. Holds whose time is over end within seconds, also of accounts that nobody asks
- * about.
- */
+/** The ledger of a node. Expired holds end within seconds, also for accounts that no one asks about. */
 export class NodeLedger {
   readonly desk: LedgerDesk
   readonly #ledger: Ledger

@@ -21,7 +21,7 @@ import { untilRevision } from './until-revision.ts'
 /** How long the doors wait for a PostgreSQL that is there: without the quotas, who is blocked would pass. */
 const WAIT_MS = 2_000
 
-/** What no waiting mends. */
+/** Faults that waiting does not fix. */
 const FATAL: ReadonlySet<ErrorCode> = new Set(['SCHEMA_NEWER', 'SECRET_CHANGED', 'DATABASE_VERSION_UNSUPPORTED'])
 
 /** What a node knows of its quotas, for metrics. */
@@ -36,9 +36,7 @@ export interface QuotaFigures {
   readonly isInForce: boolean
 }
 
-/**
- * openNodeQuotas makes what a node has of its database; undefined where it has none. The database itself may be away.
- */
+/** Makes what a node needs of its database; undefined where it has none. The database itself may be unavailable. */
 export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuotas | undefined> {
   if (config.database === undefined) return undefined
   const { secret, dataDir } = config
@@ -47,8 +45,8 @@ export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuot
 }
 
 /**
- * NodeQuotas is the database of a node: opened behind the doors, followed, and closed. It is there once a node; workers
- * get their quotas from the primary.
+ * The database of a node: opened behind the doors, followed, and closed. There is one per node; workers get their
+ * quotas from the primary.
  */
 export class NodeQuotas implements QuotaOrigin {
   readonly stores: Quotas
@@ -215,7 +213,7 @@ export class NodeQuotas implements QuotaOrigin {
   }
 }
 
-/** waited resolves after a while. It keeps the process alive: nothing else may, meanwhile. */
+/** Resolves after a while. It keeps the process alive, because nothing else may meanwhile. */
 function waited(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
 }

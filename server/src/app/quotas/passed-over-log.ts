@@ -4,7 +4,7 @@ import { CHECKED_TABLES, PassedOver } from '../../quotas/book/passed-over.ts'
 import type { MetricsSource } from '../doors/door-metrics.ts'
 import type { Log } from '../log/log.ts'
 
-/** PassedOverLog counts and logs records of quotas that make no limit under the rules in force, each once. */
+/** Counts and logs records of quotas that make no limit under the rules in force, each once. */
 export class PassedOverLog extends PassedOver implements MetricsSource {
   constructor(log: Log) {
     super((table, id, reason) => {

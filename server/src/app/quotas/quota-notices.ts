@@ -5,7 +5,7 @@ import type { Log } from '../log/log.ts'
 const NOT_DURABLE =
   'the ledger is on the embedded database, which does not wait for the disk: a power cut can lose confirmed entries; bill from PostgreSQL only (--database)'
 
-/** QuotaNotices logs what happens to the database of a node, each thing once. */
+/** Logs what happens to the database of a node, each thing once. */
 export class QuotaNotices {
   readonly #log: Log
   readonly #isLocal: boolean

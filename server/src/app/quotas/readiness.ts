@@ -11,7 +11,7 @@ export interface ReadinessEvents {
 const WAITING = 'the records of the database are not in force yet'
 
 /**
- * Readiness is whether a node with a database may take requests: when all of its processes have the records, or time is
+ * Decides whether a node with a database may take requests: when all of its processes have the records, or time is
  * over.
  */
 export class Readiness {

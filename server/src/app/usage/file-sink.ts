@@ -50,7 +50,7 @@ export class FileSink implements AuditSink {
     if (text !== '') await this.#append(text)
   }
 
-  /** reopen goes on in a file of the same name, whatever became of the one before. */
+  /** Continues in a file of the same name, whatever became of the previous one. */
   async reopen(): Promise<void> {
     await this.#file?.reopen()
   }
@@ -66,10 +66,7 @@ export class FileSink implements AuditSink {
   }
 }
 
-/**
- * lastSequence reads the number of the last whole line of a file, and cuts off what comes after it; undefined: there is
- * none.
- */
+/** Reads the number of the last whole line of a file, and cuts off what comes after it; undefined: there is none. */
 async function lastSequence(path: string): Promise<number | undefined> {
   const line = await lastLine(path)
   if (line === undefined) return undefined
@@ -77,7 +74,7 @@ async function lastSequence(path: string): Promise<number | undefined> {
   return line.text === '' ? undefined : entryIn(line.text, path).sequence
 }
 
-/** entryIn reads which entry a line of an audit file is. */
+/** Returns which entry a line of an audit file is. */
 export function entryIn(line: string, path: string): AuditHead {
   try {
     const { sequence, hash } = JSON.parse(line)

@@ -33,7 +33,7 @@ export async function lastLine(path: string): Promise<LastLine | undefined> {
   }
 }
 
-/** newlineBefore finds the last line break before a place; -1: there is none. */
+/** Finds the last line break before a place; -1: there is none. */
 async function newlineBefore(file: FileHandle, before: number): Promise<number> {
   const block = Buffer.alloc(BLOCK_BYTES)
   for (let end = before; end > 0; end -= BLOCK_BYTES) {

@@ -38,7 +38,7 @@ export interface UsageParts {
   readonly now?: () => number
 }
 
-/** NodeUsage is what a node does once with usage, webhooks and the audit log, however many processes it has. */
+/** What a node does once with usage, webhooks and the audit log, however many processes it has. */
 export interface NodeUsage {
   /** Call `began` for a process before it counts anything, and `ended` when it reports no more. */
   began(process: object): void
@@ -50,22 +50,22 @@ export interface NodeUsage {
   /** For the admin API. */
   readonly webhooks: WebhookStore
   readonly pages: UsagePages
-  /** waiting is what was counted and not written yet. */
+  /** Yields what was counted and not written yet. */
   waiting(): Iterable<UsageCount>
   /** For NodeMetrics. */
   readonly metrics: UsageMetrics
-  /** reopen goes on in a file of the same name, whatever became of the one before. */
+  /** Continues in a file of the same name, whatever became of the previous one. */
   reopen(): Promise<void>
   /** Writes everything that was taken, within seconds. By then, every process has reported its last counts. */
   close(): Promise<void>
 }
 
-/** requireUsagePackages throws where something is asked for that needs a package which is not there. */
+/** Throws where a setting needs a package that is not installed. */
 export function requireUsagePackages({ auditKafka }: Pick<Config, 'auditKafka'>): void {
   if (auditKafka !== undefined) requirePackage(KAFKA_PACKAGE)
 }
 
-/** openUsage starts to write usage, to send webhooks, and to bring the audit log to where it is wanted. */
+/** Starts to write usage, to send webhooks, and to copy the audit log to its sinks. */
 export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): NodeUsage {
   const { db, audit, usage, keys } = quotas
   const leases = new Leases(db, `${hostname()} ${randomUUID()}`)
@@ -217,7 +217,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** within resolves when the work is done or has failed, or after a while. */
+/** Resolves when the work is done or has failed, or after a while. */
 async function within(ms: number, work: () => Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<void>((resolve) => {

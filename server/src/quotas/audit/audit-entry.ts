@@ -63,7 +63,7 @@ export function genesis(): NewEntry {
   }
 }
 
-/** auditRow makes the entry that follows `head`. */
+/** Makes the entry that follows `head`. */
 export function auditRow(head: AuditHead, entry: NewEntry, by: Actor, atMs: number): AuditRow {
   const row = {
     sequence: head.sequence + 1,
@@ -82,7 +82,7 @@ export function auditRow(head: AuditHead, entry: NewEntry, by: Actor, atMs: numb
   return { ...row, hash: hashOf(row) }
 }
 
-/** hashOf hashes everything that a row says, each field with its length: no two rows are the same bytes. */
+/** Hashes everything that a row says, each field with its length: no two rows are the same bytes. */
 export function hashOf(row: Omit<AuditRow, 'hash'>): string {
   const fields = [
     row.previous,

@@ -121,7 +121,7 @@ export class AuditLog {
     if (head !== undefined) this.committed(head)
   }
 
-  /** append adds entries to the log. Who appends holds the log until the commit; call `committed` after it. */
+  /** Adds entries to the log. The caller holds the log until the commit; call `committed` after it. */
   async append(tx: Sql, entries: readonly NewEntry[], by: Actor): Promise<AppendedHead> {
     const previous = await this.#lockHead(tx)
     let head = previous
@@ -156,7 +156,7 @@ export class AuditLog {
     return this.#signatures.isSigned(head) ? head : { sequence: head.sequence, hash: LOST }
   }
 
-  /** committed keeps the head outside of the database, too, when all that surrounds the change is committed. */
+  /** Stores the head outside of the database, too, once the surrounding transaction is committed. */
   committed(head: AppendedHead): void {
     this.#db.afterCommit(() => {
       this.#file?.follow(head.previous, head)
@@ -196,7 +196,7 @@ export class AuditLog {
     return signature === undefined || this.#signatures.isSigned({ sequence, hash, signature })
   }
 
-  /** record appends in a transaction with other work, which says what it did. */
+  /** Appends in a transaction with other work, which returns the entries. */
   async record<T>(by: Actor, work: (tx: Sql) => Promise<{ result: T; entries: readonly NewEntry[] }>): Promise<T> {
     let head: AppendedHead | undefined
     const done = await this.#db.transaction(async (tx) => {
@@ -208,7 +208,7 @@ export class AuditLog {
     return done
   }
 
-  /** list returns the newest first. */
+  /** Returns entries, the newest first. */
   async list(query: AuditQuery): Promise<Page<AuditEntry>> {
     const limit = Math.min(Math.max(Math.trunc(query.limit), 1), MOST)
     const before = query.after === undefined ? undefined : Number(readCursor(query.after, 'audit'))
@@ -237,7 +237,7 @@ export class AuditLog {
     return { items, next: rows.length > limit ? writeCursor('audit', String(items[limit - 1].sequence)) : undefined }
   }
 
-  /** report reads the whole log, and says everything that is wrong with it. */
+  /** Reads the whole log, and reports everything that is wrong with it. */
   report(): Promise<AuditReport> {
     return verifyAudit(this.#db, this.#signatures, this.anchors)
   }
@@ -256,8 +256,7 @@ export class AuditLog {
   }
 
   /**
-   * unconfirmed returns what a sink has not confirmed yet, the oldest first. Entries are in the order of commits: none
-   * comes late.
+   * Returns what a sink has not confirmed yet, the oldest first. Entries are in the order of commits: none comes late.
    */
   async unconfirmed(sink: string, limit: number): Promise<readonly AuditRow[]> {
     return this.#db.query<AuditRow>(
@@ -268,7 +267,7 @@ export class AuditLog {
     )
   }
 
-  /** confirm says that a sink has everything up to an entry. It never goes back. */
+  /** Records that a sink has everything up to an entry. It never goes back. */
   async confirm(sink: string, sequence: number): Promise<void> {
     await this.#db.query(
       `INSERT INTO sluice.sink_positions (sink, sequence) VALUES ($1, $2)

@@ -24,7 +24,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     problems(): Promise<string[]>
   }
 
-  /** fiveEntries makes a log of five entries: three by one actor, two by another. */
+  /** Makes a log of five entries: three by one actor, two by another. */
   async function fiveEntries(): Promise<Log> {
     const place = await make()
     const dataDir = makeDataDir()

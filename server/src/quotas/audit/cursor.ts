@@ -5,7 +5,7 @@ export function writeCursor(list: string, position: string): string {
   return Buffer.from(JSON.stringify([list, position])).toString('base64url')
 }
 
-/** readCursor returns the position of a cursor of the same list. */
+/** Returns the position of a cursor of the same list. */
 export function readCursor(cursor: string, list: string): string {
   try {
     const [of, position] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))

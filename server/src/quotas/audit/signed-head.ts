@@ -6,7 +6,7 @@ export interface SignedHead extends AuditHead {
   readonly signature: string
 }
 
-/** HeadSignatures signs heads with a key of the installation. They show nothing of it. */
+/** Signs heads with a key of the installation. The signatures reveal nothing of it. */
 export class HeadSignatures {
   readonly #key: () => Buffer
 

@@ -17,7 +17,10 @@ export interface AuditReport {
 const AT_ONCE = 1000
 const MOST_PROBLEMS = 100
 
-/** verifyAudit reads the whole log at one moment and finds edits, entries that are missing or in another place, and a cut at the end. */
+/**
+ * Reads the whole log at one moment and finds edits, entries that are missing or in another place, and a cut at the
+ * end.
+ */
 export async function verifyAudit(
   db: Database,
   signatures: HeadSignatures,

@@ -2,9 +2,9 @@ import { type IpAddress, isV4, maskIp, parseCidr, parseIp } from 'sluice/interna
 import type { BlockRecord } from './block-record.ts'
 
 /**
- * AddressBlocks finds the blocks of an address by its prefix, for each length of prefix that any of them has. Unlike
- * CidrIndex it finds the wider ones too: a narrow block that has ended hides none. To add or remove one costs the same
- * however many there are.
+ * Finds the blocks of an address by its prefix, for each length of prefix that any of them has. Unlike CidrIndex it
+ * finds the wider ones too: a narrow block that has ended hides none. To add or remove one costs the same however many
+ * there are.
  */
 export class AddressBlocks {
   /** By the length of the prefix, the longest first. IPv6 and IPv4 apart: `::/0` is not about IPv4. */
@@ -35,7 +35,7 @@ export class AddressBlocks {
     if (prefixes.size === 0) place.lengths.delete(place.bits)
   }
 
-  /** find returns a block of an address that is in force; undefined for a value that is no address. */
+  /** Returns a block of an address that is in force; undefined for a value that is no address. */
   find(value: string, nowMs: number): BlockRecord | undefined {
     const ip = parseIp(value)
     if (ip === undefined) return undefined

@@ -2,7 +2,7 @@ import type { Block } from '../model.ts'
 import { AddressBlocks } from './address-blocks.ts'
 import { BlockRecord } from './block-record.ts'
 
-/** BlockList holds the blocks, by whom they are about. */
+/** Holds the blocks, by whom they are about. */
 export class BlockList {
   readonly #byId = new Map<string, BlockRecord>()
   readonly #customers = new Map<string, BlockRecord[]>()

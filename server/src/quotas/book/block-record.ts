@@ -38,7 +38,7 @@ function whoIs(subject: Block['subject']): string {
   return subject.kind === 'key' ? `api_key_id=${subject.keyId}` : `customer_id=${subject.customerId}`
 }
 
-/** suspensionOf makes the block of a customer that is suspended. */
+/** Makes the block of a suspended customer. */
 export function suspensionOf(customerId: string): KnownBlock {
   const who = whoIs({ kind: 'customer', customerId })
   return Object.freeze({ id: 'suspended', who, reason: 'the customer is suspended', status: 403, body: undefined })

@@ -17,7 +17,7 @@ export const CALLER_ENTRIES: CallerEntries = {
 export type CallerKind = keyof CallerEntries
 
 /**
- * kindsOf says by an entry's key what its value is. A key of several kinds is of the first: API keys, customers,
+ * Maps the key of an entry to the kind of its value. A key of several kinds counts as the first: API keys, customers,
  * addresses.
  */
 export function kindsOf({ keys, customers, addresses }: CallerEntries): ReadonlyMap<string, CallerKind> {

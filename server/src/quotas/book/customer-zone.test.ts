@@ -27,7 +27,7 @@ const RULES = compileObjects([
 ])
 const ZONES = { la: 'America/Los_Angeles', tokyo: 'Asia/Tokyo', utc: 'UTC', nowhere: 'Mars/Base' }
 
-/** scene is customers of several time zones, each of whom has a key, at the end of November. */
+/** Creates customers of several time zones, each of whom has a key, at the end of November. */
 function scene(rules: RuleSet = RULES) {
   const customers = Object.entries(ZONES).map(([id, timeZone]) => customer(id, { timeZone, tier: 'pro' }))
   const { book, time, clock } = bookOf({ customers, api_keys: Object.keys(ZONES).map((id) => key(`key-${id}`, id)) })

@@ -102,7 +102,7 @@ const PLACES: Readonly<Record<string, () => Promise<readonly Node[]>>> = {
   },
 }
 
-/** open is two nodes with one book. */
+/** Opens two nodes with one book. */
 async function open(place: string, records: Records, more: object = {}) {
   const rules = compileObjects([rulesOf(more)])
   const book = bookOf(records)
@@ -113,7 +113,7 @@ async function open(place: string, records: Records, more: object = {}) {
   )
   const check = async (request: string | CheckRequest, node = 0): Promise<Decision> =>
     nodes[node].check(typeof request === 'string' ? ask(request) : request)
-  /** allowed says what each of so many requests gets, on both nodes in turn. */
+  /** Returns what each of so many requests gets, on both nodes in turn. */
   const allowed = async (count: number, request: string | CheckRequest = K1): Promise<string> => {
     let text = ''
     for (let i = 0; i < count; i++) text += (await check(request, i % 2)).allowed ? '+' : '-'

@@ -25,7 +25,7 @@ export class GrantRecord implements KnownGrant {
   }
 }
 
-/** byEnd orders grants: the first to end comes first, then the first to begin. */
+/** Orders grants: the first to end comes first, then the first to begin. */
 export function byEnd(a: GrantRecord, b: GrantRecord): number {
   if (a.expiresAtMs !== b.expiresAtMs) return a.expiresAtMs < b.expiresAtMs ? -1 : 1
   return a.effectiveAtMs - b.effectiveAtMs || (a.id < b.id ? -1 : 1)

@@ -1,6 +1,6 @@
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 
-/** InForce is what a process decides by. */
+/** What a process decides by. */
 export interface InForce {
   /** The revision of its records; -1: it has none yet. */
   readonly revision: number

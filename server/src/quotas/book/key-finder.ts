@@ -1,7 +1,7 @@
 import { TwoGenerations } from 'sluice/internal/core/two-generations'
 import type { KeyRecord } from './records.ts'
 
-/** KeyHash is the keyed hash that API keys are stored by: HMAC-SHA256 in hex. */
+/** The keyed hash that API keys are stored by: HMAC-SHA256 in hex. */
 export type KeyHash = (key: string) => string
 
 /** A longer text is no one's key: it is not hashed, and not kept. */
@@ -53,7 +53,7 @@ export class KeyFinder {
     return undefined
   }
 
-  /** put files a record under its hash. Who was a stranger may be it. */
+  /** Files a record under its hash. A value that was unknown before may be its key. */
   put(record: KeyRecord): void {
     this.#byHash.set(record.hash, record)
     if (!this.#hasStrangers) return

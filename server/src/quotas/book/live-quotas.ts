@@ -7,17 +7,17 @@ import { quotaParts, takePart } from './quota-parts.ts'
 export interface QuotaSink {
   /** Replaces everything. It resolves when that is in force. */
   load(snapshot: QuotaSnapshot): Promise<void>
-  /** apply makes changes. They are in force when it returns. */
+  /** Applies changes. They are in force when it returns. */
   apply(changes: readonly QuotaChange[]): void
 }
 
 /** A QuotaOrigin is where records come from. */
 export interface QuotaOrigin {
-  /** keySecret is what API keys are hashed under. It is known when the first set is delivered; before that it is ''. */
+  /** The secret that API keys are hashed under; '' until the first set is delivered. */
   keySecret(): string
   /**
-   * follow delivers everything, and then every change, until the function that it returns is called. It resolves when
-   * the first set was delivered, or cannot be had for now.
+   * Delivers everything, and then every change, until the function that it returns is called. Resolves when the first
+   * set was delivered, or is not available for now.
    */
   follow(sink: QuotaSink): Promise<() => void>
 }
@@ -69,7 +69,7 @@ export class LiveQuotas implements QuotaSink {
   }
 }
 
-/** watchedSink calls back whenever a sink has put something in force. */
+/** Calls back whenever a sink has put something in force. */
 export function watchedSink(sink: QuotaSink, changed: () => void): QuotaSink {
   return {
     load: async (snapshot) => {

@@ -17,7 +17,7 @@ export interface OverrideScope {
 
 type Numbers = Pick<Override, 'requestsPerUnit' | 'unit' | 'algorithm' | 'burst'>
 
-/** CALENDAR is the algorithm of an override whose window follows the calendar in the customer's time zone. */
+/** The algorithm of an override whose window follows the calendar in the customer's time zone. */
 const CALENDAR = 'calendar'
 
 /** An OverrideRecord is what decisions need of an override. */
@@ -45,7 +45,7 @@ export class OverrideRecord {
     this.numbers = numbers
   }
 
-  /** isFor says whether the override is about a rule of a domain; undefined is a level that has none. */
+  /** Returns whether the override is about a rule of a domain; undefined is a level that has none. */
   isFor(domain: string, rule: Rule | undefined): boolean {
     const { scope } = this
     if (scope === undefined) return true
@@ -54,9 +54,8 @@ export class OverrideRecord {
   }
 
   /**
-   * ownLimit returns the limit of the override, in place of another: it counts as that does where the override says
-   * nothing, so that what was used stays used. Undefined where the numbers make no limit: that is reported when it is
-   * found.
+   * Returns the limit of the override, in place of another: it counts as that does where the override says nothing, so
+   * that what was used stays used. Undefined where the numbers make no limit: that is reported when it is found.
    */
   ownLimit(instead: Limit | undefined, timeZone: string, passOver?: PassOver): OwnLimit | undefined {
     const first = this.#first
@@ -103,7 +102,7 @@ export function scopeOf({ domain, rule }: Pick<Override, 'domain' | 'rule'>): Ov
   return domain === undefined ? undefined : { domain, rule }
 }
 
-/** inForce returns the first override of a list that is about a rule at a path of a domain, at a time. */
+/** Returns the first override of a list that is about a rule at a path of a domain, at a time. */
 export function inForce(
   overrides: readonly OverrideRecord[] | undefined,
   domain: string,
@@ -120,8 +119,8 @@ export function inForce(
 }
 
 /**
- * byEffect orders overrides: those for one rule, those for a domain, and the rest. Of equal ones, the last to take
- * effect comes first.
+ * Orders overrides: for one rule first, then for a domain, then the rest. Of equal ones, the last to take effect comes
+ * first.
  */
 export function byEffect(a: OverrideRecord, b: OverrideRecord): number {
   return width(a) - width(b) || b.effectiveAtMs - a.effectiveAtMs || (a.id < b.id ? 1 : -1)
@@ -141,7 +140,7 @@ export function pathOf(descriptor: string): string {
   return `${descriptor.slice(0, colon)}=${descriptor.slice(colon + 1)}`
 }
 
-/** limitOf compiles the limit of an override; undefined where its numbers make none. */
+/** Compiles the limit of an override; undefined where its numbers make none. */
 export function limitOf(
   numbers: Numbers,
   instead: Limit | undefined,
@@ -157,7 +156,7 @@ export function limitOf(
   }
 }
 
-/** limitOptions says how an override counts: as it says, and else as what it stands in for. */
+/** Returns how an override counts: as it says, and otherwise like the limit that it replaces. */
 export function limitOptions(numbers: Numbers, instead: Limit | undefined, timeZone: string): LimitOptions {
   const { requestsPerUnit: limit, unit, algorithm, burst } = numbers
   const like = instead && optionsOf(instead)

@@ -33,7 +33,7 @@ const RULES = compileObjects([
 ])
 const domainOf = (name: string): Domain => RULES.domains.get(name) as Domain
 
-/** limits says what applies to a request: of each rule, how many and per what. */
+/** Returns what applies to a request: of each rule, how many and per what. */
 function limits(overrides: readonly Override[], domain: string, text: string): string[] {
   const { book } = bookOf({ customers: [customer('acme')], api_keys: [key('k1', 'acme')], overrides })
   const rules = match(domainOf(domain), entriesOf(text), undefined, book.accounts, book.tiers)

@@ -23,7 +23,8 @@ export class PassedOver {
   }
 
   /**
-   * hear is a PassOver. The same record, wrong for the same reason, is heard of once; beyond a thousand, no more are.
+   * Reports a record that was passed over. The same record with the same reason is reported once; after a thousand
+   * reports, there are no more.
    */
   readonly hear: PassOver = (table, id, reason) => {
     const short = reason.slice(0, MAX_REASON)

@@ -51,7 +51,7 @@ const FILE: RuleFile = {
 
 const DOMAIN = compileObjects([FILE]).domains.get('api') as Domain
 
-/** limitsOf lists the limits that apply: `name:count shape`. */
+/** Lists the limits that apply: `name:count shape`. */
 function limitsOf(book: QuotaBook, text: string, given?: string, domain = DOMAIN): string {
   const rules = match(domain, entriesOf(text), given, book.accounts, book.tiers)
   return rules.map(({ name, limit, unlimited }) => `${name}:${unlimited ? '∞' : limit.max} ${limit.shape}`).join(', ')

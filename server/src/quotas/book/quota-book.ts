@@ -21,7 +21,7 @@ import { type BookClock, type BookFrame, CustomerRecord, KeyRecord } from './rec
 import { StoredTiers } from './stored-tiers.ts'
 import { SwitchBoard } from './switch-board.ts'
 
-/** Callers are customers, and API keys without a customer, by the ids of their records. */
+/** Customers, and API keys without a customer, by the ids of their records. */
 export interface Callers {
   readonly customers: ReadonlySet<string>
   readonly keys: ReadonlySet<string>
@@ -75,7 +75,7 @@ export class QuotaBook implements Quotas {
     return this.#revision
   }
 
-  /** arriveAt says that everything up to a revision is in. */
+  /** Notes that everything up to a revision is in the book. */
   arriveAt(revision: number): void {
     this.#revision = Math.max(this.#revision, revision)
   }
@@ -89,7 +89,7 @@ export class QuotaBook implements Quotas {
     for (const { revision } of changes) this.arriveAt(revision)
   }
 
-  /** put takes a record in place of the one with its id; undefined removes that. */
+  /** Replaces the record with this id; undefined removes it. */
   put<T extends QuotaTable>(table: T, id: string, record: QuotaRecords[T] | undefined): void {
     const { [table]: take } = this.#takers
     take(id, record)
@@ -131,7 +131,7 @@ export class QuotaBook implements Quotas {
     return this.#switches.hasLayers ? this.#switches.layer : undefined
   }
 
-  /** hasTier says whether a tier comes from here, and not from the rules. */
+  /** Returns whether a tier comes from here, and not from the rules. */
   hasTier(domain: string, name: string): boolean {
     return this.#tiers.has(domain, name)
   }
@@ -156,12 +156,12 @@ export class QuotaBook implements Quotas {
     return key === undefined || key.isGone() ? undefined : key
   }
 
-  /** isValueOf says whether a value is that of an API key. */
+  /** Returns whether a value is that of an API key. */
   isValueOf({ hash }: Pick<KeyRecord, 'hash'>, value: string): boolean {
     return this.#hash(value) === hash
   }
 
-  /** storedTiers lists the tiers of a domain that the database has. */
+  /** Lists the tiers of a domain that the database has. */
   storedTiers(domain: string): readonly StoredTier[] {
     return this.#tiers.list(domain)
   }
@@ -192,7 +192,7 @@ export class QuotaBook implements Quotas {
     return copy
   }
 
-  /** ownerOf says whose an override is. */
+  /** Returns the customer or key that an override belongs to. */
   ownerOf(overrideId: string): CustomerRecord | KeyRecord | undefined {
     return this.#overrideOwners.get(overrideId)
   }
@@ -368,7 +368,7 @@ export class QuotaBook implements Quotas {
 const NO_GRANTS: readonly KnownGrant[] = Object.freeze([])
 const MAX_SHARED = 10_000
 
-/** without returns a list without the one of an id; undefined where nothing is left. */
+/** Returns a list without the record of an id; undefined where none remains. */
 function without<T extends { readonly id: string }>(list: readonly T[] | undefined, id: string): T[] | undefined {
   const left = list?.filter((each) => each.id !== id)
   return left === undefined || left.length === 0 ? undefined : left

@@ -10,7 +10,7 @@ export type QuotaPart = {
   [T in QuotaTable]: { readonly table: T; readonly records: readonly QuotaRecords[T][] }
 }[QuotaTable]
 
-/** quotaParts cuts records into parts. */
+/** Cuts records into parts. */
 export function* quotaParts(records: Pick<QuotaSnapshot, QuotaTable>): Generator<QuotaPart> {
   for (const table of QUOTA_TABLES) {
     for (let i = 0; i < records[table].length; i += AT_ONCE) {
@@ -19,22 +19,22 @@ export function* quotaParts(records: Pick<QuotaSnapshot, QuotaTable>): Generator
   }
 }
 
-/** takePart puts the records of a part into a book. */
+/** Puts the records of a part into a book. */
 export function takePart(book: QuotaBook, { table, records }: QuotaPart): void {
   for (const record of records) book.put(table, recordId(table, record), record)
 }
 
-/** recordId is the key of a record, as changes name it. */
+/** Returns the key of a record, as changes name it. */
 export function recordId(table: QuotaTable, record: QuotaRecords[QuotaTable]): string {
   return tableOf(table).idOf(record)
 }
 
-/** slimRecord leaves out what no decision depends on, and would be sent to every worker. */
+/** Leaves out what no decision depends on, and would be sent to every worker. */
 export function slimRecord<T extends QuotaTable>(table: T, record: QuotaRecords[T]): QuotaRecords[T] {
   return tableOf(table).toWorkers(record) as QuotaRecords[T]
 }
 
-/** slimChange is slimRecord for a change. */
+/** Does what slimRecord does, for a change. */
 export function slimChange(change: QuotaChange): QuotaChange {
   const { table, record } = change
   return record === undefined ? change : ({ ...change, record: slimRecord(table, record) } as QuotaChange)

@@ -25,7 +25,7 @@ import { recordId } from './quota-parts.ts'
 
 export const START_MS = 1_780_000_000_000
 
-/** hash stands for the keyed hash of the service. */
+/** Stands for the keyed hash of the service. */
 export const hash = (key: string): string => createHash('sha256').update(key).digest('hex')
 
 // Samples are made by the tables, so that a new field needs no sample.
@@ -86,7 +86,7 @@ export function bookOf(records: Records) {
   return { book, put, time, clock }
 }
 
-/** entriesOf reads `api_key=k endpoint=POST /x`, separated by two spaces or by one before `key=`. */
+/** Reads `api_key=k endpoint=POST /x`, separated by two spaces or by one before `key=`. */
 export function entriesOf(text: string): Entry[] {
   return text.split(/ (?=[\w-]+=)/).map((part) => {
     const at = part.indexOf('=')
@@ -94,7 +94,7 @@ export function entriesOf(text: string): Entry[] {
   })
 }
 
-/** ask makes a request of descriptors. */
+/** Builds a request from descriptors. */
 export function ask(descriptors: string | readonly string[], cost?: number, domain = 'api'): CheckRequest {
   const list = typeof descriptors === 'string' ? [descriptors] : descriptors
   return {
@@ -104,6 +104,6 @@ export function ask(descriptors: string | readonly string[], cost?: number, doma
   }
 }
 
-/** standings lists what every rule said: `name limit/remaining kind`. */
+/** Lists what every rule said: `name limit/remaining kind`. */
 export const standings = ({ verdicts }: Decision): string[] =>
   verdicts.map(({ rule, verdict }) => `${rule.name} ${verdict.remaining}/${verdict.limit} ${verdict.kind}`)

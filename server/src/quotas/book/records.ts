@@ -137,7 +137,7 @@ function scopeText({ scope }: OverrideRecord): string {
     : `, for rule ${scope.rule} of domain ${scope.domain}`
 }
 
-/** limitOfRule is the limit that an override counts like. */
+/** Returns the limit that an override counts like. */
 function limitOfRule(rule: Rule | undefined): Limit | undefined {
   return rule?.unlimited === true ? undefined : rule?.limit
 }

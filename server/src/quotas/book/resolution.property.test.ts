@@ -48,7 +48,7 @@ interface State {
   readonly tiers: Map<string, StoredTier>
 }
 
-/** expected is the limit as the four sentences of the docs say it, searched through everything. */
+/** Returns the limit as the four sentences of the docs define it, by a search of all records. */
 function expected(state: State, caller: string, path: string, nowMs: number): number | undefined {
   const owned = [...state.api_keys.values()].find(
     ({ id, revokedAtMs }) => caller === `api_key=${id}-secret` && (revokedAtMs === undefined || revokedAtMs > nowMs),

@@ -6,7 +6,7 @@ import { tierId } from '../../admin/tiers/table.ts'
 import type { StoredTier } from '../model.ts'
 import type { PassOver } from './passed-over.ts'
 
-/** StoredTiers are the tiers of the database, compiled for each tiered pattern that a request comes to, once. */
+/** The tiers of the database, compiled for each tiered pattern that a request comes to, once. */
 export class StoredTiers {
   readonly #tiers = new Map<string, StoredTier>()
   /** By pattern: patterns go with their set of rules, and what was compiled for them too. */
@@ -35,12 +35,12 @@ export class StoredTiers {
     return this.#tiers.values()
   }
 
-  /** list returns the tiers of a domain. */
+  /** Returns the tiers of a domain. */
   list(domain: string): readonly StoredTier[] {
     return [...this.#tiers.values()].filter((tier) => tier.domain === domain)
   }
 
-  /** find is the TierLookup of these. A tier that is wrong is passed over: what the rules say stands. */
+  /** Looks up a tier. A tier that is wrong is passed over: what the rules say stands. */
   readonly find: TierLookup = (domain, tiered, name) => {
     let byName = this.#compiled.get(tiered)
     if (byName === undefined) {

@@ -37,7 +37,7 @@ export class SwitchBoard {
     for (const [layer, mode] of this.#layers) other.#layers.set(layer, mode)
   }
 
-  /** find is the SwitchLookup of these: by the id of a rule, or the name that it has. */
+  /** Looks up the switch of a rule: by its id, or its name. */
   readonly find: SwitchLookup = (domain: string, { id, name, limit }: Rule) => {
     const own = this.#byId.get(`${domain}/${id}`) ?? (name === id ? undefined : this.#byId.get(`${domain}/${name}`))
     const mode = (own ?? this.#byId.get(ALL_RULES))?.mode
@@ -46,7 +46,7 @@ export class SwitchBoard {
     return layer === undefined || layer === 'enforce' || mode === 'off' ? mode : layer
   }
 
-  /** layer is the LayerLookup of these. */
+  /** Looks up the mode of a layer. */
   readonly layer: LayerLookup = (layer): LayerMode | undefined => {
     const mode = this.#layers.get(layer)
     return mode === 'enforce' ? 'on' : mode

@@ -31,7 +31,7 @@ export function isSqlError(error: unknown): error is SqlErrorForm {
 // come in (28).
 const AWAY = /^(08|53|57P|28|3D000|55P03|57014|25P03)/
 
-/** faultOf makes an error of a driver one of ours: without its statement, its values and its connection. */
+/** Turns an error of a driver into one of ours: without its statement, its values and its connection. */
 export function faultOf(error: unknown, where: string): SluiceError {
   if (error instanceof SluiceError) return error
   if (isSqlError(error) && !AWAY.test(error.code)) return new DatabaseFault(where, error)

@@ -86,7 +86,7 @@ describe.each(testDatabases)('a database on %s', { timeout: SLOW_MS }, (_, make)
     stop()
   })
 
-  it('keeps what was committed over SIGKILL, heals, and says that something may have been missed', async () => {
+  it('keeps what was committed over SIGKILL, recovers, and reports that something may have been missed', async () => {
     const place = await make({ own: true, bare: true })
     const db = await place.open()
     let misses = 0

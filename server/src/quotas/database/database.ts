@@ -1,12 +1,12 @@
-/** Sql is what a transaction offers. */
+/** What a transaction offers. */
 export type Sql = Pick<Database, 'query'>
 
 /** A Database runs SQL, on PostgreSQL or PGlite alike. Values come back as JavaScript has them: 64-bit integers as numbers, jsonb parsed. */
 export interface Database {
   query<Row>(sql: string, values?: readonly unknown[]): Promise<readonly Row[]>
-  /** transaction runs `work`, and commits when it resolves. Within it only `tx` may be used. */
+  /** Runs `work`, and commits when it resolves. Within it only `tx` may be used. */
   transaction<T>(work: (tx: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>
-  /** listen hears NOTIFY on a channel. `missed` is called when some may have been lost: read everything again. */
+  /** Listens to NOTIFY on a channel. `missed` is called when notices may have been lost: read everything again. */
   listen(channel: string, heard: (payload: string) => void, missed: () => void): () => void
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ import { EMPTY, FreshSchema } from './fresh-schema.suite.ts'
 import { PgliteDatabase } from './pglite-database.ts'
 import { openPostgres } from './postgres-database.ts'
 
-/** SLOW_MS is time enough for a test that starts a PGlite, on a machine that is busy with others. */
+/** Allows for a test that starts a PGlite on a busy machine. */
 export const SLOW_MS = 300_000
 
 /** A TestDatabase is an empty place, and ways to open it as several nodes do and to look into it past the program. */
@@ -19,7 +19,7 @@ export interface TestDatabase {
   open(): Promise<Database>
   /** Runs SQL as a user who may do everything. */
   asSuperuser(sql: string, values?: readonly unknown[]): Promise<readonly Record<string, unknown>[]>
-  /** kill ends the server with SIGKILL; revive brings it back, where it does not restart on its own. */
+  /** Ends the server with SIGKILL; `revive` starts it again, where it does not restart on its own. */
   kill(): Promise<void>
   revive(): Promise<void>
   readonly dataDir: string | undefined
@@ -80,8 +80,8 @@ async function openPglite() {
 }
 
 /**
- * makePglite returns the PGlite of this worker, emptied: a new one takes seconds. Files of a worker follow each other;
- * it ends with the worker, as PGlite does with its parent.
+ * Returns the PGlite of this worker, emptied: a new one takes seconds. Files of a worker follow each other; it ends
+ * with the worker, as PGlite does with its parent.
  */
 export async function makePglite({ bare = false }: Needs = {}): Promise<TestDatabase> {
   opening ??= openPglite()
@@ -99,7 +99,7 @@ export async function makePglite({ bare = false }: Needs = {}): Promise<TestData
   }
 }
 
-/** copyPglite puts a database that was made once for the test run into a data directory. */
+/** Copies a database that was made once for the test run into a data directory. */
 export async function copyPglite(dataDir: string): Promise<void> {
   cpSync((await sharedPglite()).dir, dataDir, { recursive: true })
 }
@@ -109,7 +109,7 @@ export const testDatabases: readonly (readonly [name: string, make: MakeTestData
   ['PGlite', makePglite],
 ]
 
-/** makeDataDir returns a new directory, which is gone after the test. */
+/** Returns a new directory, which is removed after the test. */
 export function makeDataDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-data-'))
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }))

@@ -37,7 +37,7 @@ export async function takeLock(path, { silentForMs = SILENT_FOR_MS } = {}) {
   return undefined
 }
 
-/** renewEvery is how often a holder gives a sign of life. */
+/** How often a holder renews its lock. */
 export const renewEveryMs = RENEW_EVERY_MS
 
 /**
@@ -58,7 +58,7 @@ function held(path, mine) {
 }
 
 /**
- * create makes the file with its whole content in one step, or not at all.
+ * Makes the file with its whole content in one step, or not at all.
  * @param {string} path
  * @param {string} content
  */
@@ -92,7 +92,7 @@ function createWithoutLinks(path, content) {
 }
 
 /**
- * remove takes a dead holder's file away. If another was faster to do so, and holds the lock by now, it is put back.
+ * Removes the file of a dead holder. If another process was faster, and holds the lock by now, its file is put back.
  * @param {string} path
  * @param {string} dead
  */

@@ -15,7 +15,7 @@ function makePath(): string {
   return path
 }
 
-/** holder starts a process that takes a lock and keeps it. It says whether it got it. */
+/** Starts a process that takes a lock and keeps it. Returns whether it got the lock. */
 async function holder(path: string): Promise<{ child: ChildProcess; got: boolean }> {
   const script = `import { takeLock } from ${JSON.stringify(MODULE)}
     const lock = await takeLock(${JSON.stringify(path)}); console.log(lock !== undefined); setInterval(() => {}, 1000)`

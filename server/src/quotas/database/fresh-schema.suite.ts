@@ -20,14 +20,14 @@ const SHAPE = `SELECT string_agg(part, E'\\n' ORDER BY part) AS shape FROM (
 ) AS parts(part)`
 
 /**
- * The tables as migrations leave them, with the rows that they put in. To migrate takes ten times as long as to take out what a test
- * has written; only where a test has changed the tables themselves is all made anew.
+ * The tables as migrations leave them, with the rows that they insert. A migration takes ten times as long as the
+ * removal of what a test has written; only where a test has changed the tables themselves is everything recreated.
  */
 export class FreshSchema {
   #shape: string | undefined
   #rows: readonly (readonly [table: string, rows: string | null])[] = []
 
-  /** Makes the tables of a database as good as new. Whoever is connected to it may do everything. */
+  /** Makes the tables of a database as good as new. The connected user needs all rights. */
   async restore(db: Database): Promise<void> {
     if (this.#shape !== undefined && (await shapeOf(db)) === this.#shape) {
       await this.#putBack(db)

@@ -30,7 +30,7 @@ export class GatedDatabase implements WholeDatabase {
     return { isUp: this.#isUp && this.#isOpen, errors: this.#errors }
   }
 
-  /** openWith does what has to come first. When that resolves, everybody may come. */
+  /** Does the work that has to come first. When that resolves, the gate opens to all callers. */
   async openWith(work: (db: Database) => Promise<void>): Promise<void> {
     await this.#noted(work(this.#db))
     this.#isOpen = true
@@ -130,7 +130,7 @@ class Whole {
   }
 }
 
-/** isAnswer says whether it was not silence that an error is about. */
+/** Returns whether an error shows that the database answered. */
 function isAnswer(error: unknown): boolean {
   return error instanceof DatabaseFault || !isDatabaseError(error)
 }

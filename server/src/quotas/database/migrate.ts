@@ -38,7 +38,7 @@ export async function requireSchema(db: Database): Promise<void> {
   if (version === 0) throw new SluiceError('DATABASE_EMPTY', 'database', 'it has no schema "sluice"')
 }
 
-/** prepare makes the schema unless an administrator has: even IF NOT EXISTS asks for the right to make it. */
+/** Creates the schema unless an administrator has: even IF NOT EXISTS asks for the right to make it. */
 async function prepare(tx: Sql): Promise<void> {
   const [{ there }] = await tx.query<{ there: boolean }>(HAS_SCHEMA)
   if (!there) await tx.query('CREATE SCHEMA sluice')
@@ -59,7 +59,7 @@ const HAS_SCHEMA = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = 'slu
 const HAS_MIGRATIONS =
   "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = 'sluice' AND tablename = 'migrations') AS there"
 
-/** versionOf is 0 where nothing was ever migrated. */
+/** Returns the schema version; 0 where nothing was ever migrated. */
 async function versionOf(tx: Sql): Promise<number> {
   const [found] = await tx.query<{ there: boolean }>(HAS_MIGRATIONS)
   if (!found.there) return 0

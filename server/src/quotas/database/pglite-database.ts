@@ -34,7 +34,7 @@ export class PgliteDatabase implements Database {
     this.#upkeep = new PgliteUpkeep((sql) => this.query(sql), options)
   }
 
-  /** pid is that of the process, while there is one. */
+  /** The id of the process, while there is one. */
   get pid(): number | undefined {
     return this.#current?.pid
   }

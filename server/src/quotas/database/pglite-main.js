@@ -28,7 +28,7 @@ function send(message) {
 }
 
 /**
- * refuse ends with a reason that another start does not change.
+ * Exits with a reason that another start does not change.
  * @param {string} code
  * @param {string} detail
  */
@@ -71,7 +71,7 @@ async function start() {
   await serve(await PGlite.create({ dataDir: directory, parsers: { [INT8]: Number } }))
 }
 
-/** make makes a new database aside, so that one which is half made is never taken for one. */
+/** Makes a new database in a separate directory, so that one which is half made is never taken for one. */
 async function make() {
   rmSync(draft, { recursive: true, force: true })
   const db = await PGlite.create({ dataDir: draft })

@@ -35,7 +35,7 @@ export interface PgliteEvents {
   ended(): void
 }
 
-/** startPglite starts a process on a data directory, and resolves when that answers. */
+/** Starts a process on a data directory, and resolves when the process answers. */
 export async function startPglite(dataDir: string, events: PgliteEvents): Promise<PgliteProcess> {
   // Loaded here: a service without quotas starts no process.
   const { fork } = await import('node:child_process')
@@ -50,7 +50,7 @@ export async function startPglite(dataDir: string, events: PgliteEvents): Promis
 
 /** A PgliteProcess is one run of PGlite. It answers in order. */
 export class PgliteProcess {
-  /** made: it has made the database and is gone. */
+  /** `made`: it has made the database and has exited. */
   readonly started: Promise<'ready' | 'made'>
   readonly #child: ChildProcess
   readonly #dataDir: string
@@ -99,8 +99,7 @@ export class PgliteProcess {
   }
 
   /**
-   * ask resolves with the answer. What takes longer than `withinMs` costs the process its life: nothing else stops a
-   * statement.
+   * Resolves with the answer. A statement that takes longer than `withinMs` ends the process: nothing else stops it.
    */
   ask(request: Request, withinMs: number): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -142,7 +141,7 @@ export class PgliteProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** end lets it close its database, and resolves when it is gone. */
+  /** Lets the process close its database, and resolves when it has exited. */
   async end(): Promise<void> {
     this.#isReady = false
     if (this.#child.connected) this.#child.disconnect()

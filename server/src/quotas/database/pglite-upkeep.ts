@@ -9,8 +9,8 @@ export interface UpkeepOptions {
 }
 
 /**
- * PgliteUpkeep does what PostgreSQL has processes for and PGlite has not: checkpoints, without which the log of changes
- * grows for ever, and vacuum, without which tables do.
+ * Does what PostgreSQL has processes for and PGlite does not: checkpoints, without which the write-ahead log grows for
+ * ever, and vacuum, without which tables do.
  */
 export class PgliteUpkeep {
   readonly #run: (sql: string) => Promise<readonly unknown[]>

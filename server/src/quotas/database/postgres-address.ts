@@ -7,7 +7,7 @@ export interface PostgresAddress {
   readonly label: string
 }
 
-/** postgresAddress checks an address. Drivers put a wrong one into their errors, with its password. */
+/** Checks an address. Drivers put a wrong one into their errors, with its password. */
 export function postgresAddress(url: string): PostgresAddress {
   let parsed: URL | undefined
   try {

@@ -20,7 +20,7 @@ const GRACE_MS = 5000
 
 const INT8 = 20
 
-/** openPostgres makes a database of an address. It connects when it is first asked, and again whenever it has to. */
+/** Makes a database of an address. It connects on first use, and again whenever it has to. */
 export async function openPostgres(options: PostgresOptions): Promise<Database> {
   const { url, label } = postgresAddress(options.url)
   const listenUrl = postgresAddress(options.listenUrl ?? options.url).url

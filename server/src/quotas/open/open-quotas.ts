@@ -17,7 +17,7 @@ import { SecretKeys } from '../tables/secret-keys.ts'
 import { TokenStore } from '../tables/token-store.ts'
 import { UsageStore } from '../tables/usage-store.ts'
 
-/** Quotas is everything that is kept in the database. Until that was opened, whatever is asked is answered DATABASE_UNAVAILABLE. */
+/** Everything that is stored in the database. Until it is open, every call fails with DATABASE_UNAVAILABLE. */
 export interface Quotas {
   readonly db: Database
   readonly store: RecordStore
@@ -30,7 +30,7 @@ export interface Quotas {
   readonly rules: RuleTable
   readonly nodes: NodeTable
   readonly idempotency: IdempotencyKeys
-  /** open brings the schema up to date, and rejects when it cannot. It may be tried again. */
+  /** Brings the schema up to date, and rejects when it cannot. It may be tried again. */
   open(): Promise<void>
   health(): DatabaseHealth
   verifyAudit(): Promise<AuditReport>
@@ -50,7 +50,7 @@ export interface QuotaOptions {
   readonly refreshEveryMs?: number
 }
 
-/** openQuotas opens a database, brings its schema up to date, and rejects when it cannot. */
+/** Opens a database, brings its schema up to date, and rejects when it cannot. */
 export async function openQuotas(place: DatabasePlace, options: QuotaOptions = {}): Promise<Quotas> {
   const quotas = await quotasAt(place, options)
   try {
@@ -62,13 +62,13 @@ export async function openQuotas(place: DatabasePlace, options: QuotaOptions = {
   }
 }
 
-/** quotasAt makes quotas of a place that is opened later: nothing fails but an address that is none. */
+/** Makes quotas of a place that is opened later: only an invalid address fails. */
 export async function quotasAt(place: DatabasePlace, options: QuotaOptions = {}): Promise<Quotas> {
   const dataDir = options.dataDir ?? ('dataDir' in place ? place.dataDir : undefined)
   return makeQuotas(await openDatabase(place), { ...options, dataDir })
 }
 
-/** quotasOn opens quotas on a database that is there. */
+/** Opens quotas on an open database. */
 export async function quotasOn(db: Database, options: QuotaOptions = {}): Promise<Quotas> {
   const quotas = makeQuotas(db, options)
   await quotas.open()
@@ -117,7 +117,7 @@ export interface Attempts {
   readonly signal?: AbortSignal
 }
 
-/** keepOpening tries until it succeeds, or until the signal: then it resolves with undefined. */
+/** Retries until it succeeds, or until the signal, when it resolves with undefined. */
 export async function keepOpening<T>(open: () => Promise<T>, { failed, signal }: Attempts): Promise<T | undefined> {
   const backoff = new Backoff(200, 10_000)
   while (signal?.aborted !== true) {

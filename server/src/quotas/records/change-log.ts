@@ -39,7 +39,7 @@ export interface News {
   readonly changes: readonly QuotaChange[] | undefined
 }
 
-/** readNews returns what was changed after a revision; without one, only where the log is. */
+/** Returns what was changed after a revision; without one, only where the log is. */
 export async function readNews(sql: Sql, after: number | undefined): Promise<News> {
   const [{ revision }] = await sql.query<{ revision: number }>('SELECT revision FROM sluice.revision')
   if (after === undefined || after === revision) return { revision, changes: [] }

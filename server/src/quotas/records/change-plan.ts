@@ -22,7 +22,7 @@ export interface Step {
   readonly after: Row | undefined
 }
 
-/** planStep compares a change with what is there. Undefined: nothing is to do. */
+/** Compares a change with the stored record. Undefined: there is nothing to do. */
 export function planStep(change: Change, before: Row | undefined, revision: number, nowMs: number): Step | undefined {
   checkVersion(change, before)
   const { table, id } = change
@@ -63,7 +63,7 @@ function rowOf({ table, id, record }: Change): Row {
   return row
 }
 
-/** auditOf is the entry of a step in the audit log. */
+/** Returns the entry of a step in the audit log. */
 export function auditOf({ table, id, before, after }: Step, inForceOn?: ReadonlyMap<string, unknown>): NewEntry {
   const kept = tableOf(table)
   const found = inForceOn?.get(`${table}/${id}`)

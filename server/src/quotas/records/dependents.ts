@@ -13,7 +13,10 @@ UNION ALL SELECT 'blocks', id FROM sluice.blocks
     OR api_key_id IN (SELECT id FROM sluice.api_keys WHERE customer_id = ANY($1))
 UNION ALL SELECT 'api_keys', id FROM sluice.api_keys WHERE customer_id = ANY($1)`
 
-/** dependentsOf are the changes that others bring about: with a customer go their keys, and with either what is about them. */
+/**
+ * Returns the changes that other changes bring about: with a customer go their keys, and with either what is about
+ * them.
+ */
 export async function dependentsOf(tx: Sql, changes: readonly Change[]): Promise<readonly Change[]> {
   const gone = (table: QuotaTable): string[] =>
     changes.filter((change) => change.table === table && change.record === undefined).map(({ id }) => id)

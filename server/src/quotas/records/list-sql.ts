@@ -7,7 +7,7 @@ import { selectList } from './record-sql.ts'
 const MOST = 1000
 const LONGEST_SEARCH = 200
 
-/** pageSize is how many a page has: from 1 to 1000. */
+/** Returns how many entries a page has: from 1 to 1000. */
 export const pageSize = ({ limit }: ListQuery): number => Math.min(Math.max(Math.trunc(limit) || 1, 1), MOST)
 
 /** Builds the SQL of a page of a list, with one row more than fits, which shows whether there is another page. */

@@ -20,7 +20,7 @@ export interface FeedListener {
 
 /**
  * A QuotaFeed holds everything that decisions depend on, and keeps it as the store has it. It never throws: without the
- * store it goes on with what it has, and heals.
+ * store it continues with what it has, and recovers.
  */
 export class QuotaFeed {
   readonly #store: RecordStore
@@ -51,14 +51,14 @@ export class QuotaFeed {
     return this.#revision
   }
 
-  /** current is everything that is known; undefined: nothing was ever read. */
+  /** Everything that was read; undefined before the first read. */
   get current(): QuotaSnapshot | undefined {
     if (this.#revision === undefined) return undefined
     const tables = Object.fromEntries(QUOTA_TABLES.map((table) => [table, [...this.#tableOf(table).values()]]))
     return { ...tables, revision: this.#revision } as unknown as QuotaSnapshot
   }
 
-  /** counts is how many records of each table are known. */
+  /** How many records of each table were read. */
   get counts(): Readonly<Record<QuotaTable, number>> {
     const counts = QUOTA_TABLES.map((table) => [table, this.#tableOf(table).size])
     return Object.fromEntries(counts) as Record<QuotaTable, number>

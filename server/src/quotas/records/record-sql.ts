@@ -1,13 +1,13 @@
 import type { RecordTable } from '../../records/record-table.ts'
 
-/** selectList builds what a SELECT reads: rows as `toRecord` takes them. */
+/** Builds what a SELECT reads: rows as `toRecord` takes them. */
 export function selectList({ columns }: Pick<RecordTable<unknown>, 'columns'>): string {
   return Object.entries(columns)
     .map(([name, kind]) => (kind === 'time' ? `(extract(epoch FROM ${name}) * 1000)::int8 AS ${name}` : name))
     .join(', ')
 }
 
-/** upsertSql builds a statement that puts the rows of one parameter, a list in JSON. */
+/** Builds a statement that puts the rows of one parameter, a list in JSON. */
 export function upsertSql({ table, columns }: RecordTable<unknown>): string {
   const names = Object.keys(columns)
   const values = names.map((column) => (columns[column] === 'time' ? `to_timestamp(${column} / 1000)` : column))

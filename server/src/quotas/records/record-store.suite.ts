@@ -115,7 +115,7 @@ const off = (rule: RuleSwitch['rule']): RuleSwitch => ({
   updatedAtMs: 0,
 })
 
-/** quotaStoreSuite holds the store to its contract, on one kind of database. */
+/** Holds the store to its contract, on one kind of database. */
 export function quotaStoreSuite(make: MakeTestDatabase): void {
   const NOW = 1_750_000_000_000
 
@@ -460,7 +460,7 @@ export function quotaStoreSuite(make: MakeTestDatabase): void {
     expect(heard[0]).toMatchObject({ table: 'customers', id: 'quiet', record: { name: 'q', timeZone: 'UTC' } })
   })
 
-  it('feeds a node with everything, then with changes, and heals when the database was killed', async () => {
+  it('feeds a node with everything, then with changes, and recovers when the database was killed', async () => {
     const place = await make({ own: true })
     const { store } = await open(place)
     await store.put('customers', customer('before'), SUPPORT)

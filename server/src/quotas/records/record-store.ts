@@ -155,7 +155,7 @@ async function readSome(tx: Sql, table: QuotaTable, ids: readonly string[]): Pro
   return tx.query<Row>(`SELECT ${selectList(kept)} FROM ${kept.table} WHERE id = ANY($1::text[])`, [ids])
 }
 
-/** readAll reads a table in parts, so that neither side holds it twice. */
+/** Reads a table in parts, so that neither side holds it twice. */
 async function readAll(tx: Sql, table: QuotaTable): Promise<readonly unknown[]> {
   const kept = tableOf(table)
   const sql = `SELECT ${selectList(kept)} FROM ${kept.table} WHERE id > $1 ORDER BY id LIMIT ${AT_ONCE}`
@@ -168,7 +168,7 @@ async function readAll(tx: Sql, table: QuotaTable): Promise<readonly unknown[]> 
   }
 }
 
-/** carryOut writes the last state of each record. What is removed goes first: it may stand in the way of what comes. */
+/** Writes the last state of each record. Removals go first: a removed record may be in the way of a new one. */
 async function carryOut(tx: Sql, steps: readonly Step[]): Promise<void> {
   const last = new Map(steps.map((step) => [`${step.table}/${step.id}`, step]))
   for (const table of new Set(steps.map((step) => step.table))) {
@@ -183,7 +183,7 @@ async function carryOut(tx: Sql, steps: readonly Step[]): Promise<void> {
   }
 }
 
-/** whatIsWrong says in our words what the database refused. */
+/** Returns an error with our code for what the database refused. */
 function whatIsWrong(error: unknown, changes: readonly Change[]): unknown {
   if (!(error instanceof DatabaseFault)) return error
   const where = changes.length === 1 ? `${changes[0].table}/${changes[0].id}` : `${changes.length} changes`

@@ -19,7 +19,7 @@ export function auditLine(row: AuditRow): string {
   return `${head.slice(0, -1)},"before":${embedded(row.before)},"after":${embedded(row.after)},${tail.slice(1)}`
 }
 
-/** embedded is JSON within JSON. A line has no line breaks, and a text that is no JSON is a string. */
+/** Returns JSON within JSON. A line has no line breaks, and a text that is no JSON is a string. */
 function embedded(text: string | null): string {
   if (text === null) return 'null'
   try {

@@ -12,7 +12,7 @@ export interface AuditSink {
    * position counts. It is called again after a failure.
    */
   open(): Promise<number | undefined>
-  /** write resolves when all of the entries are safe there. When it rejects, some may be. */
+  /** Resolves when all of the entries are safe there. When it rejects, some of them may be. */
   write(rows: readonly AuditRow[]): Promise<void>
   close(): Promise<void>
 }

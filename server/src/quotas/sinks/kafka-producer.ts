@@ -69,7 +69,7 @@ export async function connectKafka(
   }
 }
 
-/** batches cuts messages into lists that a broker takes, in their order. */
+/** Cuts messages into lists that a broker takes, in their order. */
 function* batches(messages: readonly KafkaMessage[]): Iterable<readonly KafkaMessage[]> {
   let batch: KafkaMessage[] = []
   let characters = 0

@@ -65,7 +65,7 @@ export class KafkaSink implements AuditSink {
   }
 }
 
-/** lineOf leaves out what was before and after where that is too long, and says so: the database has it. */
+/** Leaves out the states before and after where they are too long, and marks that: the database has them. */
 function lineOf(row: AuditRow): string {
   const line = auditLine(row)
   if (Buffer.byteLength(line) <= MAX_BYTES) return line

@@ -63,7 +63,7 @@ export class SinkRunner {
     void this.#run()
   }
 
-  /** turn writes what waits. It never rejects. */
+  /** Writes pending entries. Never rejects. */
   turn(): Promise<void> {
     this.#turn ??= this.#try().finally(() => {
       this.#turn = undefined
@@ -71,7 +71,7 @@ export class SinkRunner {
     return this.#turn
   }
 
-  /** close writes what waits, once, and ends. */
+  /** Writes pending entries once, and ends. */
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)

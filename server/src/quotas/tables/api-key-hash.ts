@@ -3,7 +3,7 @@ import type { SecretKeys } from './secret-keys.ts'
 
 const LONGEST_PREFIX = 8
 
-/** hashApiKey is what is kept of an API key: HMAC-SHA256 in hex. Who reads the database cannot use it. */
+/** Returns the stored form of an API key: HMAC-SHA256 in hex. A reader of the database cannot use it. */
 export function hashApiKey(secret: string, apiKey: string): string {
   return createHmac('sha256', secret).update(apiKey).digest('hex')
 }
@@ -17,7 +17,7 @@ export class ApiKeyHash {
     this.#keys = keys
   }
 
-  /** secret is what API keys are hashed under, for processes that have no database. */
+  /** The secret that API keys are hashed under, for processes that have no database. */
   get secret(): string {
     this.#secret ??= this.#keys.keyFor('API keys').toString('hex')
     return this.#secret
@@ -27,7 +27,7 @@ export class ApiKeyHash {
     return hashApiKey(this.secret, apiKey)
   }
 
-  /** prefix is what people see: the first 8 characters, and never more than a quarter of the key. */
+  /** Returns the part that people see: the first 8 characters, and never more than a quarter of the key. */
   prefix(apiKey: string): string {
     const characters = [...apiKey]
     return characters.slice(0, Math.min(LONGEST_PREFIX, Math.floor(characters.length / 4))).join('')

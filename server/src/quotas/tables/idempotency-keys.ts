@@ -1,7 +1,7 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { WholeDatabase } from '../database/database.ts'
 
-/** KeptAnswer is what is kept under an idempotency key. `sealed` can be read only by who knows the key. */
+/** What is stored under an idempotency key. Only a caller that knows the key can read `sealed`. */
 export interface KeptAnswer {
   readonly fingerprint: string
   /** Undefined: the first request is still running. */
@@ -11,7 +11,7 @@ export interface KeptAnswer {
 /** An IdempotencyStore remembers the answers to creations for 24 hours, under a hash of who asked and the key. */
 export interface IdempotencyStore {
   /**
-   * claim returns what is kept under an id; undefined: it was free, and is the caller's now. It throws
+   * Returns what is stored under an id; undefined: it was free, and is the caller's now. It throws
    * IDEMPOTENCY_KEYS_TOO_MANY.
    */
   claim(id: string, owner: string, fingerprint: string): Promise<KeptAnswer | undefined>
@@ -28,10 +28,7 @@ const MOST_OF_ONE = 1_000
 const MOST = 10_000
 const CLEAN_EVERY = 100
 
-/**
- * IdempotencyKeys remember the answers to creations for a day, on all nodes, so that one which is sent twice is made
- * once.
- */
+/** Remembers the answers to creations for a day, on all nodes, so that a creation that is sent twice happens once. */
 export class IdempotencyKeys implements IdempotencyStore {
   readonly #db: WholeDatabase
   #claims = 0
@@ -79,7 +76,7 @@ export class IdempotencyKeys implements IdempotencyStore {
     await this.#db.query('DELETE FROM sluice.idempotency_keys WHERE id = $1 AND answer IS NULL', [id])
   }
 
-  /** clean removes what is too old to matter. */
+  /** Removes what is too old to matter. */
   async clean(): Promise<void> {
     await this.#db.query(`DELETE FROM sluice.idempotency_keys k WHERE ${isOver('k')}`)
   }

@@ -17,7 +17,7 @@ export class KnownTokens {
     this.#now = now
   }
 
-  /** through asks, and answers what was known where the database does not. */
+  /** Asks the database, and answers from memory when it is unavailable. */
   async through(name: string, ask: () => Promise<AdminToken | undefined>): Promise<AdminToken | undefined> {
     try {
       const token = await ask()

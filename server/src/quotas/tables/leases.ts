@@ -13,7 +13,7 @@ export class Leases {
     this.#holder = holder
   }
 
-  /** take gets a lease, or makes the one that is held longer. It returns whether this node has it now. */
+  /** Takes a free or expired lease, or extends the one that this node holds. Returns whether this node holds it now. */
   async take(name: string, forMs: number): Promise<boolean> {
     const rows = await this.#db.query(
       `INSERT INTO sluice.leases AS held (name, holder, until) VALUES ($1, $2, now() + $3::float8 * interval '1 millisecond')

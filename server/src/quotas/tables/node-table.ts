@@ -41,7 +41,7 @@ export interface NodeListener {
   answered(): void
 }
 
-/** NodeTable is where nodes say what they decide by. What counts is in the rows; notices only save time. */
+/** The table in which nodes report what they decide by. What counts is in the rows; notices only save time. */
 export class NodeTable {
   readonly #db: Database
 

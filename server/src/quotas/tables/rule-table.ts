@@ -58,7 +58,7 @@ export class RuleTable {
     this.#now = now
   }
 
-  /** checkWith has texts compiled together with other sources. Without it, they are compiled alone. */
+  /** Sets the check that compiles texts together with other sources. Without it, they are compiled alone. */
   checkWith(check: RuleCheck): void {
     this.#check = check
   }
@@ -143,7 +143,7 @@ interface NewVersion {
   readonly by: Actor
 }
 
-/** activeIn is the version in force, or 0. Changes of rules follow each other, as changes of records do. */
+/** Returns the version in force, or 0. Changes of rules follow each other, as changes of records do. */
 async function activeIn(tx: Sql): Promise<number> {
   await tx.query('SELECT revision FROM sluice.revision FOR UPDATE')
   const sql = 'SELECT coalesce(max(version), 0)::int AS version FROM sluice.rate_limit_rules'
@@ -151,7 +151,7 @@ async function activeIn(tx: Sql): Promise<number> {
   return version
 }
 
-/** figuresOf compiles a text alone. */
+/** Compiles a text alone. */
 export function figuresOf(text: string): RuleFigures {
   const { ruleCount, domains } = loadRules([{ file: RULES_TABLE, text }])
   return { limits: ruleCount, domains: [...domains.keys()] }

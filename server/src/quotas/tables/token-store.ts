@@ -50,7 +50,7 @@ export class TokenStore {
     })
   }
 
-  /** list returns all, the newest first, revoked ones too. */
+  /** Returns all tokens, the newest first, including revoked ones. */
   async list(): Promise<readonly AdminToken[]> {
     await this.flush()
     const rows = await this.#db.query<Row>(`SELECT ${COLUMNS} FROM sluice.tokens ORDER BY created_at DESC, id`)
@@ -85,7 +85,7 @@ export class TokenStore {
     return this.get(id)
   }
 
-  /** used is written with others, once a minute. */
+  /** Notes a use. Uses are written together, once a minute. */
   used(id: string, atMs: number): void {
     this.#used.set(id, atMs)
     this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), WRITE_EVERY_MS).unref()
@@ -101,7 +101,7 @@ export class TokenStore {
     }
   }
 
-  /** flush writes which tokens were used. */
+  /** Writes which tokens were used. */
   async flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -71,7 +71,7 @@ export class UsageStore {
     this.#now = now
   }
 
-  /** add counts a batch, once: one that was counted before changes nothing. It returns whether it was counted now. */
+  /** Counts a batch once: one that was counted before changes nothing. Returns whether it was counted now. */
   async add({ node, id, counts }: UsageBatch): Promise<boolean> {
     const rows = counts.map((each) => ({
       customer_id: each.customerId,
@@ -86,7 +86,7 @@ export class UsageStore {
     return counted
   }
 
-  /** read returns sums in the order of time, customers and limits. Days are whole days of UTC. */
+  /** Returns sums in the order of time, customers and limits. Days are whole days of UTC. */
   async read(query: KeyUsageQuery): Promise<Page<UsageRow>> {
     const { customerId = null, keyId = null, limitName = null, fromMs, toMs, granularity } = query
     const size = Math.min(Math.max(Math.trunc(query.limit) || 1, 1), MOST)
@@ -113,7 +113,7 @@ export class UsageStore {
     return { items, next: isMore ? cursorOf(last) : undefined }
   }
 
-  /** rollUp makes days of hours that are old enough, and forgets what is older still. It may run on several nodes. */
+  /** Sums up hours that are old enough as days, and deletes what is older still. It may run on several nodes. */
   async rollUp({ hoursForMs, daysForMs }: UsageRetention = USAGE_RETENTION): Promise<void> {
     const now = this.#now()
     // Whole days only, so that a day is not half in one table and half in the other for longer than it must be.

@@ -10,7 +10,7 @@ export interface CallerHour extends Pick<UsageRow, 'customerId' | 'allowed' | 'r
   readonly limit: string
 }
 
-/** CallerHours sums what callers did in single hours, by key and limit, from what nodes have written. */
+/** Sums what callers did in single hours, by key and limit, from what nodes have written. */
 export class CallerHours {
   readonly #db: Pick<Database, 'query'>
 

@@ -20,7 +20,7 @@ export interface TierUsageParts {
   readonly waiting: () => Iterable<UsageCount>
   /** Everything that nodes counted before is written. */
   readonly completeUntilMs: () => Promise<number>
-  /** tierOf is the tier of a caller now. */
+  /** Returns the current tier of a caller. */
   readonly tierOf: (customerId: string, keyId: string | undefined) => string | undefined
   readonly nowMs?: () => number
 }
@@ -40,8 +40,8 @@ interface Answer {
 }
 
 /**
- * TierUsage adds up what the database has by tier and hour, and what waits to be written. It reads rows by tiers, not
- * by customers.
+ * Adds up what the database has by tier and hour, and what waits to be written. It reads rows by tiers, not by
+ * customers.
  */
 export class TierUsage {
   readonly #parts: TierUsageParts

@@ -71,7 +71,7 @@ export class UsageCounter {
     this.#sinceMs = nowMs()
   }
 
-  /** decided hears of every decision, whichever door asked. */
+  /** Counts a decision, whichever door asked. */
   decided(_: string, charges: readonly PlannedCharge[], decision: Decision): void {
     const book = this.#quotas()
     const { accounts } = book
@@ -90,7 +90,7 @@ export class UsageCounter {
     }
   }
 
-  /** take returns what was counted since it was last called. */
+  /** Returns what was counted since it was last called. */
   take(): UsageNews {
     const atMs = this.#sinceMs
     const untilMs = this.#options.nowMs()
@@ -184,7 +184,7 @@ export class UsageCounter {
   }
 }
 
-/** callerOf returns the first customer, or key, that entries lead to. */
+/** Returns the first customer, or key, that entries lead to. */
 function callerOf(accounts: AccountLookup, entries: readonly Entry[]): Account | undefined {
   for (let i = 0; i < entries.length; i++) {
     const account = accounts('', entries[i])
@@ -202,7 +202,7 @@ function emptied(cell: Cell): UsageDelta {
   return delta
 }
 
-/** whoAndWhat asks the record each time: a key may have come to another customer. */
+/** Reads the record each time: a key may have moved to another customer. */
 function whoAndWhat({ account, limit }: Cell): Pick<UsageDelta, 'customerId' | 'keyId' | 'limit'> {
   if (account instanceof KeyRecord) return { customerId: account.customer?.id ?? '', keyId: account.id, limit }
   return { customerId: account instanceof CustomerRecord ? account.id : '', keyId: undefined, limit }

@@ -4,7 +4,7 @@ import type { UsageQuery, UsageRow } from '../tables/usage-store.ts'
 
 const MOST = 5_000
 
-/** UsagePages reads usage for the admin API: by time, then customer, then limit; all keys of a customer together. */
+/** Reads usage for the admin API: by time, then customer, then limit; all keys of a customer together. */
 export class UsagePages {
   readonly #db: Database
 

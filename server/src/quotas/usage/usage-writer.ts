@@ -100,7 +100,7 @@ export class UsageWriter {
     return { written: this.#written, dropped: this.#dropped, waiting, ageMs }
   }
 
-  /** take adds up news. */
+  /** Adds counts that wait to be written. */
   take({ atMs, deltas }: UsageNews): void {
     const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
     for (const { customerId, keyId, limit, allowed, refused, cost } of deltas) {
@@ -112,13 +112,13 @@ export class UsageWriter {
     }
   }
 
-  /** waiting is what was not written yet, as far as this node knows. */
+  /** Yields what was not written yet, as far as this node knows. */
   *waiting(): Iterable<UsageCount> {
     for (const { batch } of this.#closed) yield* batch.counts
     for (const row of this.#open.values()) yield countOf(row)
   }
 
-  /** write writes what is there. It never rejects: what could not be written is tried again by the next call. */
+  /** Writes what is there. Never rejects: what could not be written is tried again by the next call. */
   write(): Promise<void> {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined
@@ -126,7 +126,7 @@ export class UsageWriter {
     return this.#writing
   }
 
-  /** finish writes the rest, and returns how many rows could not be written in one attempt. */
+  /** Writes the rest, and returns how many rows could not be written in one attempt. */
   async finish(): Promise<number> {
     await this.#writing
     await this.write()

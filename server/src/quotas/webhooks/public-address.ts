@@ -32,7 +32,7 @@ const NOT_PUBLIC: readonly Cidr[] = [
 
 const V4_MAPPED: Cidr = parseCidr('::ffff:0:0/96') as Cidr
 
-/** isPublicAddress says whether an address is one of the public internet. What cannot be read is not. */
+/** Returns whether an address belongs to the public internet. An unreadable address does not. */
 export function isPublicAddress(text: string): boolean {
   const zone = text.indexOf('%')
   const ip = parseIp(zone < 0 ? text : text.slice(0, zone))

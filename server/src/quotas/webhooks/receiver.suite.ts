@@ -17,7 +17,7 @@ export interface WebhookReceiver {
   status: number | 'never'
 }
 
-/** startReceiver starts one on loopback. It ends with the test. */
+/** Starts a receiver on loopback. It ends with the test. */
 export async function startReceiver(status: number | 'never' = 204): Promise<WebhookReceiver> {
   const server = createServer(async (request, response) => {
     receiver.received.push({ headers: request.headers, body: await text(request) })

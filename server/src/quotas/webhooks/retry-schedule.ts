@@ -18,7 +18,7 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 const JITTER = 0.1
 
 /**
- * retryDelayMs says when to try again after `attempts` that failed, or undefined when it is time to give up. Up to a tenth is
+ * Returns when to try again after `attempts` that failed, or undefined when it is time to give up. Up to a tenth is
  * added at random, so that what failed together is not sent together. `random` is from 0 to 1.
  */
 export function retryDelayMs(attempts: number, random: number): number | undefined {

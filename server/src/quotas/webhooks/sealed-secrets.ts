@@ -11,8 +11,8 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 
 /**
- * SealedSecrets keeps the secrets of endpoints with AES-256-GCM: they are needed in clear to sign. What is sealed for
- * one endpoint cannot be opened as that of another.
+ * Keeps the secrets of endpoints with AES-256-GCM: they are needed in clear to sign. What is sealed for one endpoint
+ * cannot be opened as that of another.
  */
 export class SealedSecrets {
   readonly #keyOf: () => Buffer
@@ -29,7 +29,7 @@ export class SealedSecrets {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
   }
 
-  /** open throws for what was not sealed with this key, for this endpoint. */
+  /** Throws for a text that was not sealed with this key, for this endpoint. */
   open(endpointId: string, text: string): readonly WebhookSecret[] {
     const bytes = Buffer.from(text, 'base64')
     const decipher = createDecipheriv('aes-256-gcm', this.#keyOf(), bytes.subarray(0, NONCE_BYTES), {

@@ -16,7 +16,7 @@ interface Got {
   readonly body: string
 }
 
-/** receiver is a real server that answers with a status, or never. It returns its address and what it got. */
+/** Starts a real server that answers with a status, or never. Returns its address and what it received. */
 async function receiver(status: number | undefined, headers: Record<string, string> = {}) {
   const got: Got[] = []
   const server = createServer((request, response) => {

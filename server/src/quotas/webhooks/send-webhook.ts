@@ -25,7 +25,7 @@ export interface SendOptions {
 const MAX_URL_CHARACTERS = 2_048
 const GONE = 410
 
-/** checkWebhookUrl throws unless a webhook may go to an address. Names are checked when they are resolved. */
+/** Throws unless a webhook may be sent to an address. Names are checked when they are resolved. */
 export function checkWebhookUrl(text: string, { allowPrivate }: Pick<SendOptions, 'allowPrivate'>): URL {
   const refuse = (why: string) => new SluiceError('WEBHOOK_URL_INVALID', 'url', why)
   if (text.length > MAX_URL_CHARACTERS || !URL.canParse(text)) throw refuse('not a URL')
@@ -38,8 +38,8 @@ export function checkWebhookUrl(text: string, { allowPrivate }: Pick<SendOptions
 }
 
 /**
- * sendWebhook posts a body once. It follows no redirect: who answers with one has not taken the message. The address
- * that the name resolves to is checked as it is connected to, so that a name cannot change in between.
+ * Posts a body once. It follows no redirect: an endpoint that answers with one has not accepted the message. The
+ * address that the name resolves to is checked as it is connected to, so that a name cannot change in between.
  */
 export function sendWebhook(
   to: string,
@@ -82,7 +82,7 @@ export function sendWebhook(
   })
 }
 
-/** publicLookup resolves a name, and fails when any of its addresses is not public. */
+/** Resolves a name, and fails when any of its addresses is not public. */
 const publicLookup: LookupFunction = (hostname, options, done) => {
   resolve(hostname, { ...options, all: true }, (error, addresses) => {
     if (error !== null) return done(error, '', 0)

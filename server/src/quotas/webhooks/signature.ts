@@ -10,7 +10,7 @@ export function newWebhookSecret(): string {
   return PREFIX + randomBytes(32).toString('base64')
 }
 
-/** checkWebhookSecret throws unless a secret can sign. The error does not hold it. */
+/** Throws unless a secret can sign. The error does not contain it. */
 export function checkWebhookSecret(secret: string): void {
   bytesOf(secret)
 }
@@ -22,15 +22,13 @@ export interface WebhookMessage {
   readonly body: string
 }
 
-/**
- * signWebhook signs a message with every secret, the newest first, so that receivers can change theirs without a gap.
- */
+/** Signs a message with every secret, the newest first, so that receivers can change theirs without a gap. */
 export function signWebhook({ id, timestampS, body }: WebhookMessage, secrets: readonly string[]): string {
   const text = `${id}.${timestampS}.${body}`
   return secrets.map((secret) => `v1,${createHmac('sha256', bytesOf(secret)).update(text).digest('base64')}`).join(' ')
 }
 
-/** webhookHeaders are the fields that a receiver verifies. */
+/** Returns the headers that a receiver verifies. */
 export function webhookHeaders(message: WebhookMessage, secrets: readonly string[]): Record<string, string> {
   return {
     'content-type': 'application/json',

@@ -11,7 +11,7 @@ export type DeliveryOutcome = 'delivered' | 'retried' | 'failed' | 'gone'
 export interface WebhookCourierParts {
   readonly db: Database
   readonly sealed: SealedSecrets
-  /** disable switches off an endpoint that is gone. */
+  /** Switches off an endpoint that is gone. */
   readonly disable: (endpointId: string, reason: string, by: Actor) => Promise<void>
   readonly ended: (outcome: DeliveryOutcome, endpointId: string, error: string | undefined) => void
   readonly allowPrivate?: boolean

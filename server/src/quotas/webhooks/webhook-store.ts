@@ -37,7 +37,7 @@ export interface WebhookStoreParts {
   readonly allowPrivate?: boolean
 }
 
-/** WebhookStore keeps webhooks in the database. */
+/** Keeps webhooks in the database. */
 export class WebhookStore {
   readonly #db: Database
   readonly #audit: AuditLog
@@ -132,7 +132,7 @@ export class WebhookStore {
     })
   }
 
-  /** disable switches an endpoint off that has said that it is gone. */
+  /** Switches off an endpoint that has answered that it is gone. */
   disable(id: string, reason: string, by: Actor): Promise<void> {
     return this.#audit.record(by, async (tx) => {
       const before = await find(tx, id)
@@ -196,7 +196,7 @@ async function find(sql: Sql, id: string, lock = ''): Promise<EndpointRow | unde
   return row
 }
 
-/** claim locks an endpoint that is there, in the version that the caller has seen. */
+/** Locks an existing endpoint, in the version that the caller has seen. */
 async function claim(tx: Sql, id: string, version: number | undefined): Promise<EndpointRow> {
   const row = await find(tx, id, 'FOR UPDATE')
   if (row === undefined) throw new SluiceError('RECORD_UNKNOWN', 'webhooks', got(id))
@@ -243,7 +243,7 @@ function placeOf(after: string): readonly [ms: number, id: string] {
   return [Number(ms), id]
 }
 
-/** pageOf cuts off the one too many that says that there is another page. */
+/** Cuts off the extra row that shows that there is another page. */
 function pageOf<T>(found: readonly T[], limit: number, cursorOf: (last: T) => string): Page<T> {
   const items = found.slice(0, limit)
   return { items, next: found.length > limit ? cursorOf(items[limit - 1]) : undefined }

@@ -39,7 +39,7 @@ const crossing = (more: Partial<Crossing> = {}): Crossing => ({
   ...more,
 })
 
-/** isSigned verifies as a receiver would, without anything of ours. */
+/** Verifies as a receiver would, without our code. */
 function isSigned(
   secret: string,
   { headers, body }: { headers: NodeJS.Dict<string | string[]>; body: string },

@@ -1,4 +1,4 @@
-// Nothing wrote to the tables that are made anew here before this version.
+// Nothing wrote to the tables that are recreated here before this version.
 export const ADMIN = `
 ALTER TABLE sluice.tokens ADD COLUMN expires_at timestamptz;
 
