@@ -177,7 +177,7 @@ export type CustomerChanged = {
   readonly version: number
   readonly created_at: string
   readonly updated_at: string
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -351,7 +351,7 @@ export type GrantMade = {
   /** rises with every change; the ETag */
   readonly version: number
   readonly created_at: string
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -533,7 +533,7 @@ export type LimitTraffic = {
 }
 
 export type LimitsRemoved = {
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -716,7 +716,7 @@ export type NewApiKey = {
   readonly revoked_at: string | null
   /** the key itself, if it was made here: shown this once */
   readonly key: string | null
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -786,9 +786,9 @@ export type NewIssue = {
   readonly amount: number
   /** lower pays first; 50 by default */
   readonly priority?: number | null | undefined
-  /** when it takes effect; now, unless told otherwise */
+  /** when it takes effect; now by default */
   readonly effective_at?: string | null | undefined
-  /** when it ends by itself; null: never */
+  /** when it expires; null: never */
   readonly expires_at?: string | null | undefined
   readonly reason?: string | null | undefined
 }
@@ -864,14 +864,14 @@ export type Node = {
   readonly is_away: boolean
   readonly started_at: string
   readonly seen_at: string
-  /** of a node that is away: until then, or until a node of its name is started */
+  /** of a silent node: until then, or until a node of its name is started */
   readonly listed_until: string | null
   readonly version: string
   readonly rule_version: string
   /** of the quotas that it decides by */
   readonly revision: number
   readonly store: 'memory' | 'up' | 'away'
-  /** of calls to the store: the worst of its processes; null: counters are in memory, or nothing was told yet */
+  /** of calls to the store: the worst of its processes; null: counters are in memory, or nothing was reported yet */
   readonly circuit: 'closed' | 'half_open' | 'open' | null
   /** of the last second */
   readonly decisions_per_second: number
@@ -947,7 +947,7 @@ export type OverrideChanged = {
   readonly updated_at: string
   /** why it has no effect; null: nothing is wrong with it */
   readonly problem: string | null
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -1035,7 +1035,7 @@ export type Preview = {
   /** why there is no traffic to compare with, as a sentence; null: there is, or the change is not about requests */
   readonly traffic_unknown: string | null
   readonly notes: readonly string[]
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -1105,7 +1105,7 @@ export type QuotaChanged = {
     }[]
   }
   readonly updated_at: string
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -1230,7 +1230,7 @@ export type Reset = {
 export type RuleActivity = {
   readonly domain: string
   readonly id: string
-  /** it only reports now, by itself or by a switch */
+  /** it only reports now, by its rule or by a switch */
   readonly is_shadow: boolean
   readonly last_minute: {
     readonly allowed: number
@@ -1404,7 +1404,7 @@ export type TierChanged = {
   readonly updated_at: string
   /** why it has no effect; null: nothing is wrong with it */
   readonly problem: string | null
-  /** the rules that the change is in force on, or was; at most 100, those whose limit is lowered first */
+  /** the rules that the change is in force on, or was; at most 100, the ones whose limit is lowered first */
   readonly in_force_on: readonly RuleInForce[]
   /** how many there are */
   readonly in_force_on_total: number
@@ -1453,7 +1453,7 @@ export type TopKey = {
   /** where it is known whose the key is */
   readonly customer_id: string | null
   readonly api_key_id: string | null
-  /** at the least */
+  /** at least */
   readonly count: number
   /** by how much the count may be too low */
   readonly missed: number
@@ -1464,11 +1464,11 @@ export type TopKey = {
 }
 
 export type TrafficPeriod = {
-  /** this_hour: of the affected customers, until now. busiest_hour: theirs, of the week before. last_hour: of the rules, 60 to 65 minutes, whoever called */
+  /** this_hour: of the affected customers, until now. busiest_hour: theirs, of the week before. last_hour: of the rules, 60 to 65 minutes, all callers */
   readonly period: 'this_hour' | 'busiest_hour' | 'last_hour'
   readonly from: string
   readonly to: string
-  /** those that the change is about, the most requests first; at most 20 */
+  /** the limits that the change is about, the most requests first; at most 20 */
   readonly limits: readonly LimitTraffic[]
   readonly limits_left_out: number
 }

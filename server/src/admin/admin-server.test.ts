@@ -99,7 +99,7 @@ describe('adminServer', () => {
   it.each([
     [undefined, 'text/plain; version=0.0.4; charset=utf-8', 'ratelimit_config_rules 3\n'],
     ['application/openmetrics-text', 'application/openmetrics-text; version=1.0.0; charset=utf-8', '\n# EOF\n'],
-  ])('tells Prometheus everything, in the form that it asks for (%s)', async (accept, type, part) => {
+  ])('gives Prometheus everything, in the form that it asks for (%s)', async (accept, type, part) => {
     const response = await fetch(`${url}/metrics`, { headers: { ...(accept && { accept }) } })
     expect([response.status, response.headers.get('content-type'), response.headers.get('vary')]).toEqual([
       200,
@@ -109,7 +109,7 @@ describe('adminServer', () => {
     expect(await response.text()).toContain(part)
   })
 
-  it('is alive, and ready unless somebody knows why not', async () => {
+  it('is alive, and ready unless there is a reason why not', async () => {
     expect(await get('/livez')).toBe('ok\n')
     expect(await get('/readyz')).toBe('ok\n')
     unready = 'workers are starting'

@@ -27,17 +27,17 @@ export interface AdminSources {
   rules(): RuleSet
   /** Everything that is counted, in any order; by several processes, it takes a moment to collect. */
   stats(): MaybePromise<Iterable<Stat>>
-  /** Everything that Prometheus is told. Not there: metrics are off. */
+  /** Everything that Prometheus reads. Undefined: metrics are off. */
   metrics?(): MaybePromise<MergedMetrics>
   /** Default: it takes requests, and nothing is missing. */
   health?(): MaybePromise<NodeHealth>
   /** The keys that rules refuse most, and are asked about most. */
   readonly hotKeys?: HotKeysSource
-  /** Told of errors of our own. */
+  /** Receives internal errors. */
   failed?(error: unknown): void
-  /** Who may look, and the admin API. Undefined: all who reach the port may look, and nobody may change anything. */
+  /** Who may look, and the admin API. Undefined: all who reach the port may look, and no one may change anything. */
   readonly admin?: { readonly api: Pick<AdminApi, 'answer'>; readonly access: Access } | undefined
-  /** Paths that need no token, whoever reaches the port. */
+  /** Paths that need no token. */
   readonly openPaths?: readonly string[] | undefined
   readonly bounds?: Partial<HttpBounds> | undefined
   /** More pages, by their path. They are guarded as /stats is. */
@@ -58,11 +58,11 @@ const PROBES: ReadonlySet<string> = new Set(['/livez', '/readyz'])
 
 /**
  * adminServer serves what operators look at: /rlconfig, the rules in force, and /stats, what was counted, as lines of
- * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; / lists the paths; and
- * below /admin/v1 the admin API. Browsers get the dashboard at / and at every path that has no other answer. What is counted needs a
- * token once there is one; without any, programs on this machine read it. The dashboard itself holds no data and needs none, and
- * probes are neither asked for a token nor limited. It answers to addresses, localhost and `names` only, so that web pages cannot
- * read it under a name of theirs.
+ * `name: value` or, with `?format=json`, as JSON; /metrics for Prometheus; /livez and /readyz for probes; / lists the
+ * paths; and below /admin/v1 the admin API. Browsers get the dashboard at / and at every path that has no other answer.
+ * What is counted needs a token once there is one; without any, programs on this machine read it. The dashboard itself
+ * holds no data and needs none, and probes are neither asked for a token nor limited. It answers to addresses,
+ * localhost and `names` only, so that web pages cannot read it under a name of theirs.
  */
 export function adminServer(sources: AdminSources, names: readonly string[] = []): Server {
   const help = new Map<string, string>()
@@ -123,7 +123,7 @@ export function adminServer(sources: AdminSources, names: readonly string[] = []
     },
     otherwise: async (request, response, path) => {
       if (admin !== undefined && path.startsWith(LEDGER_PREFIX)) {
-        // What programs ask of the ledger has a short address of its own.
+        // The ledger's operations for programs have a short address.
         request.url = `/admin${request.url}`
         await admin.api.answer(request, response)
         return true

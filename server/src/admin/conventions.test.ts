@@ -95,7 +95,7 @@ describe('idempotency keys', () => {
     expect(path.status).toBe(400)
   })
 
-  it('two at once make one record, and the second is told to wait', async () => {
+  it('two at the same time make one record, and the second is asked to wait', async () => {
     const { ask, quotas } = await startAdmin()
     let resume = (): void => {}
     const paused = new Promise<void>((resolve) => {
@@ -132,7 +132,7 @@ describe('idempotency keys', () => {
     const headers = { 'idempotency-key': 'k-1' }
     const put = quotas.put.bind(quotas)
     quotas.put = async () => {
-      throw new Error('the database is away')
+      throw new Error('the database is unavailable')
     }
     const failed = await ask('POST', 'customers', { body: CREATE, headers })
     expect([failed.status, failed.json.code, failed.text.includes('database')]).toEqual([500, 'ADMIN_FAILED', false])

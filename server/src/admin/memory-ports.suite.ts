@@ -298,7 +298,7 @@ export class MemoryRuleTable {
   }
 }
 
-/** MemoryCounters look at rules, and remember what they were told to forget. */
+/** Looks at rules, and remembers what was reset. */
 export class MemoryCounters {
   readonly #rules: RuleSet
   readonly resets: { readonly target: CounterTarget; readonly by: Actor }[] = []

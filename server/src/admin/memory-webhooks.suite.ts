@@ -8,7 +8,7 @@ import { unknownRecord } from './api/values.ts'
 import { type AdminClock, type MemoryAudit, pageOf } from './memory-ports.suite.ts'
 import type { WebhookDelivery, WebhookEndpoint, WebhookFields } from './webhooks/table.ts'
 
-/** MemoryWebhooks keeps what its port promises, as far as the API can tell. It sends nothing. */
+/** Keeps what its port promises, as far as the API can see. It sends nothing. */
 export class MemoryWebhooks {
   readonly #clock: AdminClock
   readonly #audit: MemoryAudit

@@ -28,11 +28,11 @@ import { TIER_USAGE_OPERATIONS } from './usage/tier-operations.ts'
 import { WEBHOOK_OPERATIONS } from './webhooks/operations.ts'
 
 /**
- * operationsOf is the one table of what the admin API can do: requests are checked by it, OpenAPI is written from it, and
- * docs/admin-api.md lists it. Where paths overlap, the first one is taken.
+ * operationsOf is the one table of what the admin API can do: requests are checked by it, OpenAPI is written from it,
+ * and docs/admin-api.md lists it. Where paths overlap, the first one is taken.
  */
 export function operationsOf(version: string): readonly AnyOperation[] {
-  // Written when somebody asks, so that a start does not wait for it.
+  // Written when it is first requested, so that a start does not wait for it.
   let described: object | undefined
   const operations: AnyOperation[] = [
     operation({

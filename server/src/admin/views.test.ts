@@ -4,7 +4,7 @@ import { startAdmin } from './admin-kit.suite.ts'
 const LIMIT = { requests_per_unit: 500, unit: 'minute' }
 
 describe('an overview', () => {
-  it('is for those who have a token', async () => {
+  it('is for callers that have a token', async () => {
     const { ask } = await startAdmin()
     for (const path of ['top', 'usage/by-tier', 'rules/activity', 'changes', 'nodes']) {
       expect([path, (await ask('GET', path, { as: 'none' })).status]).toEqual([path, 401])

@@ -76,7 +76,7 @@ describe('tokens', () => {
 })
 
 describe('failed logins', () => {
-  it('are bounded for an address, and shut out nobody who has a good token', async () => {
+  it('are bounded for an address, and shut out no one who has a good token', async () => {
     const { ask, clock, token } = await startAdmin()
     const wrong = newToken({ name: 'x', role: 'admin' }, 0).token
     const tries = async () => (await ask('POST', 'session', { as: 'none', body: { token: wrong } })).status
@@ -169,7 +169,7 @@ describe('sessions', () => {
     for (const forged of [later, other, `${id}.${expires}.${tokenId}.`, '', 'x'.repeat(8_000)]) {
       expect((await ask('GET', 'nodes', { headers: { cookie: `${name}=${forged}` }, as: 'none' })).status).toBe(401)
     }
-    // Planted by a neighbouring name: nobody knows which of the two is meant.
+    // Planted by a neighbouring name: it is unknown which of the two is meant.
     const two = { cookie: `${name}=${value}; ${name}=${value}` }
     expect((await ask('GET', 'nodes', { headers: two, as: 'none' })).status).toBe(401)
   })

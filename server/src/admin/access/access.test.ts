@@ -52,7 +52,7 @@ describe('requests of one token', () => {
 })
 
 describe('requests of one address', () => {
-  it('are bounded, but for those of a good token or session', () => {
+  it('are bounded, except with a good token or session', () => {
     const { access, cookie } = scene()
     const socket = { remoteAddress: '10.9.9.9' }
     const count = (headers: Record<string, string>): void =>

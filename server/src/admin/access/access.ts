@@ -10,7 +10,7 @@ import type { Throttle } from './throttle.ts'
 const BEARER = /^Bearer +(\S{1,1024})$/i
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
-/** Access says who asks. It bounds how often, and how often somebody may be wrong. */
+/** Identifies callers. It bounds how often they ask, and how often with a wrong token. */
 export class Access {
   readonly tokens: AdminTokens
   readonly sessions: Sessions
@@ -23,8 +23,8 @@ export class Access {
   }
 
   /**
-   * Counts a request against its address, and throws when there are too many. A request with a session, or with a token that was
-   * good lately, is counted against its token alone: clients behind one proxy do not shut each other out.
+   * Counts a request against its address, and throws when there are too many. A request with a session, or with a token
+   * that was good lately, is counted against its token alone: clients behind one proxy do not shut each other out.
    */
   count(request: IncomingMessage): void {
     const { authorization = '' } = request.headers
@@ -36,8 +36,8 @@ export class Access {
   }
 
   /**
-   * identify returns who asks. It throws where nobody may without a token, and when a web page of another site has a browser
-   * ask.
+   * Returns who asks. It throws where a token is required and missing, and when a web page of another site has a
+   * browser ask.
    */
   async identify(request: IncomingMessage): Promise<Identity> {
     requireOwnSite(request)
@@ -51,7 +51,10 @@ export class Access {
     return identity
   }
 
-  /** Returns whose a token is. Only a wrong token counts against its address: a good one is admitted however many were wrong. */
+  /**
+   * Returns whose a token is. Only a wrong token counts against its address: a good one is admitted however many were
+   * wrong.
+   */
   async login({ socket }: IncomingMessage, token: string | undefined): Promise<Identity> {
     const identity = token === undefined ? undefined : await this.tokens.identify(token)
     if (identity !== undefined) return identity
@@ -81,8 +84,8 @@ export class Access {
 }
 
 /**
- * requireOwnPage throws unless a browser says that a page of ours asks. Where a cookie gives the right to change something,
- * saying nothing is not enough: browsers that know SameSite say it.
+ * requireOwnPage throws unless a browser says that a page of ours asks. Where a cookie gives the right to change
+ * something, saying nothing is not enough: browsers that know SameSite say it.
  */
 function requireOwnPage(request: IncomingMessage): void {
   const { 'sec-fetch-site': site, origin } = request.headers

@@ -3,10 +3,10 @@ import type { TokenStore } from '../../quotas/tables/token-store.ts'
 import type { AdminToken, Role } from '../tokens/table.ts'
 import type { Identity } from './roles.ts'
 
-/** Tokens are those of the database, as far as requests are admitted by them. */
+/** The tokens of the database, as far as requests are admitted by them. */
 export type Tokens = Pick<TokenStore, 'get' | 'find' | 'used' | 'hasAny'>
 
-/** A SetToken is one that the operator set, beside those in the database. */
+/** A token that the operator set, in addition to the ones in the database. */
 export interface SetToken {
   readonly role: Role
   readonly token: string
@@ -50,8 +50,8 @@ export function newToken({ name, role, expiresAtMs }: NewTokenOptions, nowMs: nu
 }
 
 /**
- * AdminTokens knows whose a token is. Tokens are compared by their digests, in a time that tells nothing about them: to
- * find one by its digest helps nobody who does not have it.
+ * Knows whose a token is. Tokens are compared by their digests, in a time that reveals nothing about them: finding one
+ * by its digest helps no one who does not have it.
  */
 export class AdminTokens {
   readonly #set: readonly { readonly identity: Identity; readonly digest: Buffer }[]

@@ -25,7 +25,7 @@ export function isFromHere({ socket, headers }: IncomingMessage): boolean {
   return FORWARDED.every((name) => headers[name] === undefined)
 }
 
-/** requireSafeBind throws when the admin port would be open to other machines, and nobody could be asked for a token. */
+/** Throws when the admin port would be open to other machines while there is no token to ask for. */
 export function requireSafeBind(host: string, hasToken: boolean): void {
   if (!hasToken && !isLoopback(host)) {
     throw new SluiceError('ADMIN_BIND_UNSAFE', '--admin-host', `got ${JSON.stringify(host)}, and there is no token`)

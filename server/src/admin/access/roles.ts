@@ -19,7 +19,7 @@ export function covers(role: Role, needed: Role): boolean {
   return RANKS.indexOf(role) >= RANKS.indexOf(needed)
 }
 
-/** requireRole throws when somebody's role does not cover what they ask for. */
+/** Throws when the role of a caller does not cover the operation. */
 export function requireRole({ role }: Identity, needed: Role): void {
   if (!covers(role, needed)) throw new SluiceError('ROLE_INSUFFICIENT', 'role', `this needs ${needed}, got ${role}`)
 }

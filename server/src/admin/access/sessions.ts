@@ -2,7 +2,10 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
 export const SESSION_COOKIE = 'sluice_session'
 const LASTS_MS = 12 * 3_600_000
-/** Sessions that were ended before their time and are remembered until then. More than this, and the oldest are forgotten. */
+/**
+ * Sessions that were ended before their time and are remembered until then. More than this, and the oldest are
+ * forgotten.
+ */
 const MAX_ENDED = 10_000
 
 /** A Session is what a cookie says: which token it began with, and until when it is good. */
@@ -15,8 +18,9 @@ export interface Session {
 const COOKIE = /^([A-Za-z0-9_-]{16})\.(\d{1,16})\.([A-Za-z0-9._-]{1,64})\.([A-Za-z0-9_-]{43})$/
 
 /**
- * Sessions makes and reads the cookies of the dashboard. They are signed, not kept: nodes with the same secret take each other's.
- * The token itself is not in them, and is asked for again with every request, so that revoking it ends its sessions.
+ * Sessions makes and reads the cookies of the dashboard. They are signed, not kept: nodes with the same secret take
+ * each other's. The token itself is not in them, and is asked for again with every request, so that revoking it ends
+ * its sessions.
  */
 export class Sessions {
   readonly #secret: Buffer
@@ -60,7 +64,7 @@ export class Sessions {
   }
 }
 
-/** setCookie spells a Set-Cookie header. `isSecure`: the browser came by https, if only to a proxy before us. */
+/** Formats a Set-Cookie header. `isSecure`: the browser came by https, if only to a proxy before us. */
 export function setCookie(value: string, maxAgeMs: number, isSecure: boolean): string {
   const parts = [`${SESSION_COOKIE}=${value}`, 'Path=/', `Max-Age=${Math.floor(maxAgeMs / 1000)}`, 'HttpOnly']
   return [...parts, 'SameSite=Strict', ...(isSecure ? ['Secure'] : [])].join('; ')
@@ -69,6 +73,6 @@ export function setCookie(value: string, maxAgeMs: number, isSecure: boolean): s
 function cookieOf(header: string | undefined, name: string): string | undefined {
   const parts = (header ?? '').split(';').map((part) => part.trim())
   const found = parts.filter((part) => part.startsWith(`${name}=`))
-  // Two of one name: somebody on a neighbouring name planted one, and nobody knows which.
+  // Two of one name: a site on a neighbouring name planted one, and it cannot be known which.
   return found.length === 1 ? found[0].slice(name.length + 1) : undefined
 }

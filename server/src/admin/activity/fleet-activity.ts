@@ -20,7 +20,7 @@ export type ActivityCounts = Pick<LiveRuleCounts, 'allowed' | 'refused' | 'shado
 export interface RuleActivity {
   readonly domain: string
   readonly id: string
-  /** It only reports now, by itself or by a switch. */
+  /** It only reports now, by its rule or by a switch. */
   readonly isShadow: boolean
   readonly lastMinute: ActivityCounts
   readonly lastHour: ActivityCounts
@@ -78,9 +78,9 @@ export class FleetActivity {
 
   #isShadow(domain: string, id: string): boolean {
     const rule = this.#ruleOf(domain, id)
-    const told = rule && this.#parts.book()?.switches?.(domain, rule)
-    if (told === 'enforce') return this.#parts.isShadow
-    return this.#parts.isShadow || told === 'shadow' || rule?.shadow === true
+    const mode = rule && this.#parts.book()?.switches?.(domain, rule)
+    if (mode === 'enforce') return this.#parts.isShadow
+    return this.#parts.isShadow || mode === 'shadow' || rule?.shadow === true
   }
 
   #ruleOf(domain: string, id: string): Rule | undefined {
@@ -113,7 +113,7 @@ export function fittingActivity({ rules, left }: ActivityReport): ActivityReport
   return { rules: rules.slice(0, most), left: left + rules.length - most }
 }
 
-/** readActivity checks what another node told. */
+/** Checks what another node answered. */
 export function readActivity(value: unknown): ActivityReport | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { rules, left } = value as Partial<Record<'rules' | 'left', unknown>>

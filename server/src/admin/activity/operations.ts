@@ -14,7 +14,7 @@ const RULE_ACTIVITY = named(
   object({
     domain: needed(WORDS),
     id: needed(WORDS),
-    is_shadow: needed(YES_OR_NO, 'it only reports now, by itself or by a switch'),
+    is_shadow: needed(YES_OR_NO, 'it only reports now, by its rule or by a switch'),
     last_minute: needed(COUNTS),
     last_hour: needed(COUNTS),
   }),

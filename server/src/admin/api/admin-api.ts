@@ -56,13 +56,16 @@ export interface AdminApiParts {
   readonly idempotency: IdempotencyStore
   readonly bodies: Bodies
   nowMs(): number
-  /** Told of errors of our own. */
+  /** Receives internal errors. */
   failed(error: unknown): void
 }
 
 const MAX_BODY_BYTES = 65_536
 
-/** AdminApi answers the operations of a table: who asks, whether they may, whether what they send has the form, and then does it. */
+/**
+ * AdminApi answers the operations of a table: who asks, whether they may, whether what they send has the form, and then
+ * does it.
+ */
 export class AdminApi {
   readonly #parts: AdminApiParts
   readonly #paths: PathTable
@@ -185,7 +188,10 @@ export class AdminApi {
 
 const MAX_REASON_CHARACTERS = 500
 
-/** actorOf is who will stand in the audit log. The reason is a field of the body, or the header Sluice-Reason, percent-encoded. */
+/**
+ * actorOf is who will stand in the audit log. The reason is a field of the body, or the header Sluice-Reason,
+ * percent-encoded.
+ */
 function actorOf({ headers, socket }: IncomingMessage, { id, name }: Identity, body: unknown): Actor {
   const inBody = (body as { reason?: string | null } | undefined)?.reason
   const reason = inBody ?? reasonOf(headers['sluice-reason'])

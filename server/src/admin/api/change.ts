@@ -28,7 +28,7 @@ export interface CountRange {
 export interface LimitTraffic {
   readonly domain: string
   readonly ruleId: string
-  /** Requests that the limit decided about, and those that it refused. Undefined: they were not counted. */
+  /** Requests that the limit decided about, and requests that it refused. Undefined: they were not counted. */
   readonly requests: number | undefined
   readonly refused: number | undefined
   /** How many of the requests would not have been admitted. Undefined: nothing is known of it. */
@@ -39,18 +39,21 @@ export interface LimitTraffic {
 
 /** A TrafficPeriod is requests that were made, had a change been in force from its beginning on. */
 export interface TrafficPeriod {
-  /** The hour that runs, by the use of customers; the busiest of the week before; or the last hour of rules, whoever called. */
+  /**
+   * The hour that runs, by the use of customers; the busiest of the week before; or the last hour of rules, all
+   * callers.
+   */
   readonly kind: 'this_hour' | 'busiest_hour' | 'last_hour'
   readonly fromMs: number
   readonly toMs: number
-  /** Limits that would have done something else, those with the most requests first. */
+  /** Limits that would have done something else, the ones with the most requests first. */
   readonly limits: readonly LimitTraffic[]
   readonly limitsLeftOut: number
 }
 
 /** A PreviewOutcome is what changes would do, as far as it is known. */
 export interface PreviewOutcome {
-  /** Undefined: nobody knows how many. */
+  /** Undefined: it is not known how many. */
   readonly affectedCustomers: number | undefined
   readonly traffic: readonly TrafficPeriod[]
   /** Why there is no traffic to compare with, or none that says what would come of the change; a sentence. */
@@ -70,7 +73,10 @@ export interface PlainLimit {
   readonly burst: number | undefined
 }
 
-/** LIMIT_EFFECTS are what a change can do to a limit; `replaced`: requests at the same time in place of those in a window, or the reverse. */
+/**
+ * LIMIT_EFFECTS are what a change can do to a limit; `replaced`: requests at the same time in place of those in a
+ * window, or the reverse.
+ */
 export const LIMIT_EFFECTS = ['raised', 'lowered', 'same', 'replaced'] as const
 
 export type LimitEffect = (typeof LIMIT_EFFECTS)[number]
@@ -103,10 +109,10 @@ export interface Preview {
   inForce(changes: readonly ProposedChange[]): Promise<InForce>
 }
 
-/** A CounterTarget is whose counters are meant: all of a customer, all of a key, or those that descriptors lead to. */
+/** Whose counters are meant: all of a customer, all of a key, or the ones that descriptors lead to. */
 export type CounterTarget =
   | { readonly kind: 'customer'; readonly customerId: string }
-  /** `apiKey` is the key itself, where somebody has given it: counters are named by it. */
+  /** `apiKey` is the key itself, where the request has it: counters are named by it. */
   | { readonly kind: 'key'; readonly keyId: string; readonly apiKey?: string }
   | {
       readonly kind: 'descriptors'

@@ -57,7 +57,7 @@ describe('an override for several rules', () => {
     for (const name of ['all', 'intent', 'allow_lower']) expect(made.json).not.toHaveProperty(name)
   })
 
-  it('names the rules that it is for, and those that it would lower, up to ten', async () => {
+  it('names the rules that it is for, and the ones that it would lower, up to ten', async () => {
     const { ask } = await start(MIXED)
     const needed = await ask('POST', PATH, { body: BODY })
     expect(needed.json.detail).toContain(
@@ -122,7 +122,7 @@ describe('a scope', () => {
 })
 
 describe('where a change is in force', () => {
-  it('is answered, previewed and audited, those that are lowered first', async () => {
+  it('is answered, previewed and audited, the lowered ones first', async () => {
     const { ask, audit } = await start(MIXED, ['A warning.'])
     const plain = (requests_per_unit: number, unit: string) => ({
       ...{ requests_per_unit, unit, window_ms: 60_000, burst: null },
@@ -132,15 +132,15 @@ describe('where a change is in force', () => {
       { domain: 'llm', ...named, before: plain(600, 'minute'), after: plain(700, 'hour'), effect: 'lowered' },
       { domain: 'shop', ...named, before: plain(500, 'minute'), after: plain(700, 'hour'), effect: 'raised' },
     ]
-    const told = { in_force_on: listed, in_force_on_total: 2, warnings: ['A warning.'] }
+    const listing = { in_force_on: listed, in_force_on_total: 2, warnings: ['A warning.'] }
     const body = { ...BODY, all: true, allow_lower: true }
-    expect((await ask('POST', `${PATH}?dry_run=true`, { body })).json).toMatchObject(told)
+    expect((await ask('POST', `${PATH}?dry_run=true`, { body })).json).toMatchObject(listing)
     const made = await ask('POST', PATH, { body })
-    expect(made.json).toMatchObject(told)
+    expect(made.json).toMatchObject(listing)
     const rules = listed.toReversed()
     expect(audit.entries.at(-1)?.actor.inForceOn?.get(`overrides/${made.json.id}`)).toEqual({ total: 2, rules })
     const gone = await ask('DELETE', `${PATH}/${made.json.id}`, { headers: { 'if-match': '*' } })
-    expect([gone.status, gone.json]).toEqual([200, told])
+    expect([gone.status, gone.json]).toEqual([200, listing])
   })
 
   it('is a list of at most 100, with how many there are', async () => {

@@ -37,7 +37,7 @@ const RULE_IN_FORCE = named(
 export const IN_FORCE_FIELDS = {
   in_force_on: needed(
     list(RULE_IN_FORCE),
-    `the rules that the change is in force on, or was; at most ${MAX_LISTED}, those whose limit is lowered first`,
+    `the rules that the change is in force on, or was; at most ${MAX_LISTED}, the ones whose limit is lowered first`,
   ),
   in_force_on_total: needed(WHOLE, 'how many there are'),
   warnings: needed(list(WORDS), 'sentences for people: above all, that no rule uses the change, and why'),
@@ -80,8 +80,8 @@ function limitJson(limit: PlainLimit | undefined) {
 export const NOWHERE: InForce = { rules: [], warnings: [] }
 
 /**
- * Has a change say where it is in force: in its answer, its preview and its entries of the audit log. `check` throws for a change that
- * is not to be made without more being said.
+ * Has a change say where it is in force: in its answer, its preview and its entries of the audit log. `check` throws
+ * for a change that is not to be made without more being said.
  */
 export async function statingInForce(
   call: Pick<Call, 'parts' | 'by'>,
@@ -102,7 +102,10 @@ export async function statingInForce(
   }
 }
 
-/** Returns what the entries of a change say: an override, the rules that it is in force on, and the other record all others. */
+/**
+ * Returns what the entries of a change say: an override, the rules that it is in force on, and the other record all
+ * others.
+ */
 function auditedFor({ changes }: Change, { rules }: InForce): ReadonlyMap<string, unknown> | undefined {
   const records = changes.filter((change) => change.kind === 'record')
   const overrides = new Set(records.flatMap(({ table, id }) => (table === 'overrides' ? id : [])))

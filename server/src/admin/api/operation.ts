@@ -94,7 +94,7 @@ interface Common<P, Q, B> {
   /** Bytes of a body. Default: 64 KiB. */
   readonly maxBodyBytes?: number
   readonly answer: AnswerForm
-  /** Beside those that every operation has. */
+  /** In addition to the ones that every operation has. */
   readonly errors?: readonly ErrorCode[]
   /** If-Match: needed, or taken where it is sent. Default: neither. */
   readonly ifMatch?: 'required' | 'optional'
@@ -106,7 +106,9 @@ interface Common<P, Q, B> {
   readonly isPaged?: true
 }
 
-/** A look reads, or does what has no preview, as the ledger does for programs. A change can be previewed with `dry_run`. */
+/**
+ * A look reads, or does what has no preview, as the ledger does for programs. A change can be previewed with `dry_run`.
+ */
 export type Operation<P = unknown, Q = unknown, B = unknown> = Common<P, Q, B> &
   (
     | { readonly kind: 'look'; run(call: Call<P, Q, B>): Promise<Reply | typeof HANDLED> }

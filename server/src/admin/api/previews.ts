@@ -36,11 +36,11 @@ const TRAFFIC = named(
   object({
     period: needed(
       { kind: 'choice', of: ['this_hour', 'busiest_hour', 'last_hour'] },
-      'this_hour: of the affected customers, until now. busiest_hour: theirs, of the week before. last_hour: of the rules, 60 to 65 minutes, whoever called',
+      'this_hour: of the affected customers, until now. busiest_hour: theirs, of the week before. last_hour: of the rules, 60 to 65 minutes, all callers',
     ),
     from: needed(TIME),
     to: needed(TIME),
-    limits: needed(list(LIMIT_TRAFFIC), 'those that the change is about, the most requests first; at most 20'),
+    limits: needed(list(LIMIT_TRAFFIC), 'the limits that the change is about, the most requests first; at most 20'),
     limits_left_out: needed(WHOLE),
   }),
 )

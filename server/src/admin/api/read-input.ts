@@ -70,8 +70,8 @@ export function readJson(text: string, schema: Schema): unknown {
 function requireForm(schema: Schema, value: unknown, where: string): void {
   const issues = findIssues(schema, value)
   if (issues.length === 0) return
-  const told = issues.slice(0, MAX_ISSUES).map((issue) => spelled(issue, where))
-  throw new SluiceError('ADMIN_REQUEST_INVALID', told[0].where, told.map(withPlace).join('; '))
+  const listed = issues.slice(0, MAX_ISSUES).map((issue) => described(issue, where))
+  throw new SluiceError('ADMIN_REQUEST_INVALID', listed[0].where, listed.map(withPlace).join('; '))
 }
 
 interface Received {
@@ -81,7 +81,7 @@ interface Received {
 
 const withPlace = ({ where, reason }: Received, i: number): string => (i === 0 ? reason : `${where}: ${reason}`)
 
-function spelled({ path, reason, of, unknownKeys, knownKeys }: Issue, root: string): Received {
+function described({ path, reason, of, unknownKeys, knownKeys }: Issue, root: string): Received {
   const where = [root, ...path.map((key) => shown(String(key)))].join('.')
   if (of !== 'unknown keys') return { where, reason }
   const names = unknownKeys.slice(0, MAX_ISSUES).map((key) => JSON.stringify(shown(key)))

@@ -52,7 +52,7 @@ interface Described {
   readonly id: string
   readonly summary: string
   readonly role?: Role
-  /** In addition to those of every operation of its kind. */
+  /** Added to the ones of every operation of its kind. */
   readonly errors?: readonly ErrorCode[]
 }
 
@@ -68,7 +68,7 @@ interface Writing<Rec> extends Described {
   readonly form: string
   /** The name of the answer, if it says which rules the change is in force on. */
   readonly answer?: string
-  /** Fields of the body beyond those of the table. */
+  /** Fields of the body that the table does not have. */
   readonly sent?: Fields
   /** What the path and the service say of the record: the body has the rest. */
   fixed?(call: RecordCall): MaybePromise<Partial<Rec>>

@@ -22,7 +22,7 @@ describe('waitMsOf', () => {
 })
 
 describe('inForceField', () => {
-  it('counts nodes, and names those that are missing', () => {
+  it('counts nodes, and names the missing ones', () => {
     const all = { nodes: 2, confirmed: 2, waitingFor: [], away: [] }
     expect(inForceField(all)).toBe('nodes=2, confirmed=2')
     expect(inForceField({ nodes: 3, confirmed: 1, waitingFor: ['a', 'b'], away: ['c'] })).toBe(

@@ -8,15 +8,18 @@ export interface Confirmation {
   /** How many were heard lately, this one among them. */
   readonly nodes: number
   readonly confirmed: number
-  /** The names of those that have not confirmed. */
+  /** The names of the nodes that have not confirmed. */
   readonly waitingFor: readonly string[]
-  /** The names of those that are silent and did not say that they end: they are not waited for. */
+  /** The names of the nodes that are silent without having shut down: they are not waited for. */
   readonly away: readonly string[]
 }
 
 /** FleetConfirmations says what all nodes on the database have done. */
 export interface FleetConfirmations {
-  /** Resolves when every node decides by what is in the database now, or when time is over. Undefined: the database is away. */
+  /**
+   * Resolves when every node decides by what is in the database now, or when time is over. Undefined: the database is
+   * unavailable.
+   */
   wait(withinMs: number): Promise<Confirmation | undefined>
   /** Everything that was counted before, by nodes that were heard lately, is written. */
   completeUntilMs(): Promise<number>
@@ -31,7 +34,10 @@ const MAX_NAMES = 50
 /** IN_FORCE is the header that says which nodes decide by a change, a Dictionary of RFC 9651. */
 export const IN_FORCE = 'Sluice-In-Force'
 
-/** Returns how long an answer is to wait for other nodes: `?wait=all`, or `Prefer: wait=SECONDS` of RFC 7240. Undefined: not at all. */
+/**
+ * Returns how long an answer is to wait for other nodes: `?wait=all`, or `Prefer: wait=SECONDS` of RFC 7240. Undefined:
+ * not at all.
+ */
 export function waitMsOf({ headers }: Pick<IncomingMessage, 'headers'>, wait: unknown): number | undefined {
   const preferences = [headers.prefer ?? []].flat().join(',').toLowerCase().split(/[,;]/)
   const preferred = preferences.map((each) => /^\s*wait\s*=\s*"?(\d{1,9})"?\s*$/.exec(each)?.[1]).find(Boolean)
@@ -39,7 +45,9 @@ export function waitMsOf({ headers }: Pick<IncomingMessage, 'headers'>, wait: un
   return wait === 'all' ? WAIT_MS : undefined
 }
 
-/** Returns the value of the header: `nodes=3, confirmed=2, waiting_for=("b")`; `unknown` where nobody can say. */
+/**
+ * Returns the value of the header: `nodes=3, confirmed=2, waiting_for=("b")`; `unknown` where that cannot be found out.
+ */
 export function inForceField(confirmation: Confirmation | undefined): string {
   if (confirmation === undefined) return 'unknown'
   const { nodes, confirmed, waitingFor, away } = confirmation

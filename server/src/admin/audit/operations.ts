@@ -37,7 +37,7 @@ export const ENTRY = named(
   }),
 )
 
-/** entryJson spells an entry. */
+/** Returns an entry as JSON. */
 export function entryJson({ sequence, atMs, actor, action, target, customerId, before, after, hash }: AuditEntry) {
   return {
     sequence,

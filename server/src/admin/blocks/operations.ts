@@ -53,5 +53,5 @@ export const BLOCK_OPERATIONS = [
     fixed: async (call) => ({ fields: { id: randomUUID(), subject: await subjectOf(call) } }),
   }),
   BLOCKS.read({ id: 'readBlock', summary: 'one block' }),
-  BLOCKS.remove({ id: 'removeBlock', summary: 'end a block at once', ifMatch: 'optional' }),
+  BLOCKS.remove({ id: 'removeBlock', summary: 'end a block immediately', ifMatch: 'optional' }),
 ]

@@ -45,8 +45,8 @@ interface Spot {
 }
 
 /**
- * CallerWays finds the descriptors that may lead to limits of callers: by exact values that rules, tiers, overrides and grants name, by
- * values that nodes remember, and by patterns, which stand for values that are not known.
+ * CallerWays finds the descriptors that may lead to limits of callers: by exact values that rules, tiers, overrides and
+ * grants name, by values that nodes remember, and by patterns, which stand for values that are not known.
  */
 export class CallerWays {
   readonly #rules: RuleSet
@@ -61,7 +61,7 @@ export class CallerWays {
     this.#hasPatterns = hasPatterns
   }
 
-  /** of yields the ways of a caller: those of the rules in their order, then those that were met in addition. */
+  /** Yields the ways of a caller: first the rules' in their order, then others that were met. */
   *of(caller: Caller, met: MetByCaller): Generator<Way & { readonly isMet: boolean }> {
     const left = new Map(met.get(callerName(caller.key, keyIdOf(caller)))?.map((each) => [nameOf(each), each]))
     for (const { domain, above, below } of this.#spotsOf(caller)) {

@@ -4,11 +4,14 @@ import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
 import type { CounterTarget } from '../api/change.ts'
 
-/** A Caller is an entry that tells who is calling, and what is known of them. */
+/** An entry that identifies a caller, with the caller's records. */
 export interface Caller {
   /** The key of the entry, such as `api_key`. */
   readonly key: string
-  /** Undefined: an API key that no request has carried since this node began. Its limits are known, and its counters not. */
+  /**
+   * Undefined: an API key that no request has carried since this node began. Its limits are known, and its counters
+   * not.
+   */
   readonly value: string | undefined
   readonly account: CustomerRecord | KeyRecord | undefined
 }
@@ -16,7 +19,7 @@ export interface Caller {
 /** SeenKeys finds the API keys that requests have carried, by the ids of their records. */
 export type SeenKeys = (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>
 
-/** How many keys of a customer are shown: each has counters of its own, which are looked at one by one. */
+/** How many keys of a customer are shown: each has separate counters, which are looked at one by one. */
 export const MAX_SHOWN_KEYS = 200
 
 export type CallerTarget = CounterTarget & { readonly kind: 'customer' | 'key' }

@@ -1,6 +1,8 @@
 import type { Entry } from 'sluice/internal/core/request'
 
-/** A PatternEntry is an entry whose value may stand for others: any (`pattern` is ''), or those of a wildcard or an address block. */
+/**
+ * An entry whose value may stand for others: any (`pattern` is ''), or the values of a wildcard or an address block.
+ */
 export interface PatternEntry extends Entry {
   readonly pattern?: string
 }
@@ -18,7 +20,7 @@ export function pathText(entries: readonly PatternEntry[]): string {
   return entries.map(levelText).join('/')
 }
 
-/** descriptorOf spells what stands below a caller as overrides do. */
+/** Writes what stands below a caller as overrides do. */
 export function descriptorOf(below: readonly PatternEntry[]): string {
   if (below.length === 0) return 'default'
   const text = pathText(below)

@@ -4,7 +4,7 @@ import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 
 /** How many keys are looked at before requests have their turn: each takes a hash, of a microsecond. */
 const KEYS_A_STEP = 512
-/** More are not asked for at once. */
+/** More are not looked for in one call. */
 const MAX_WANTED = 64
 
 const SECRET = {
@@ -17,21 +17,21 @@ const SECRET = {
   metadata: undefined,
 } as const
 
-/** spelledSecret spells an API key as it may be shown, and as counters of secret keys are named. */
-export function spelledSecret(keys: KeyEncoder, apiKey: string): string {
+/** Returns an API key as it may be shown, and as counters of secret keys are named. */
+export function shownSecret(keys: KeyEncoder, apiKey: string): string {
   return keys.value(apiKey, SECRET)
 }
 
 /**
- * keyOwners says which records of API keys are behind spelled ones, of those keys that requests have carried to this process: it
- * spells them all until it has found what was asked for. Requests are answered in between.
+ * Finds the records of API keys by how the keys are shown, among the keys that requests have carried to this process:
+ * it hashes one after the other until it has found what was asked for. Requests are answered in between.
  */
 export function keyOwners(
   book: QuotaBook | undefined,
   keys: KeyEncoder,
-  spelled: readonly string[] = [],
+  shown: readonly string[] = [],
 ): Promise<Readonly<Record<string, string>>> {
-  return inTurns(finding(book, keys, new Set(spelled.slice(0, MAX_WANTED))))
+  return inTurns(finding(book, keys, new Set(shown.slice(0, MAX_WANTED))))
 }
 
 function* finding(
@@ -45,7 +45,7 @@ function* finding(
     // To pass over a key costs a little, too.
     if (++touched % KEYS_A_STEP === 0) yield 4 * KEYS_A_STEP
     if (seenAs === undefined) continue
-    const text = spelledSecret(keys, seenAs)
+    const text = shownSecret(keys, seenAs)
     if (!wanted.delete(text)) continue
     found.push([text, id])
     if (wanted.size === 0) break

@@ -40,13 +40,13 @@ describe('changes that were made', () => {
     ],
     ['blocked acme', entry('blocks', 'b', undefined, { subject: ofCustomer('acme') }, 'acme')],
     ['unblocked 10.0.0.0/8', entry('blocks', 'b', { subject: { kind: 'cidr', cidr: '10.0.0.0/8' } }, undefined)],
-    ['blocked nobody', entry('blocks', 'b', undefined, 'text that somebody else put there')],
+    ['blocked no one', entry('blocks', 'b', undefined, 'text that another program put there')],
   ])('read as: %s', async (text, each) => {
     const changes = new MadeChanges({ audit: auditOf(each).audit, files: () => [] })
     expect(await changes.since(0, 500)).toEqual([{ atMs: 1_000, kind: each.target.kind, text, actor: 'Ann' }])
   })
 
-  it('are those of the audit log and of rule files, the newest first, and no more than were asked for', async () => {
+  it('come from the audit log and from rule files, the newest first, and no more than were asked for', async () => {
     const { audit, asked } = auditOf(entry('tiers', 'shop/pro', undefined, {}))
     const names = Array.from({ length: 7 }, (_, i) => `${i}.yaml`)
     const files = () => [
@@ -66,7 +66,7 @@ describe('changes that were made', () => {
     expect(asked[0]).toMatchObject({ fromMs: 500, kinds: ['rules', 'tiers', 'switches', 'overrides', 'blocks'] })
   })
 
-  it('are those of rule files where there is no database', async () => {
+  it('are changes of rule files where there is no database', async () => {
     const changes = new MadeChanges({ audit: undefined, files: () => [{ atMs: 1, files: ['a.yaml'] }] })
     expect(await changes.since(0, 500)).toHaveLength(1)
   })

@@ -11,11 +11,11 @@ export interface MadeChange {
   readonly actor: string
 }
 
-/** What changes of a record are told: those that decide about requests. */
+/** The kinds of records whose changes are listed: the kinds that decide about requests. */
 const KINDS = ['rules', 'tiers', 'switches', 'overrides', 'blocks'] as const
 const PAGE = 500
 
-/** A FileChange is when rule files came into force that were not the same before: those that were changed, added or removed. */
+/** The moment when other rule files came into force: files that were changed, added or removed. */
 export interface FileChange {
   readonly atMs: number
   readonly files: readonly string[]
@@ -28,7 +28,7 @@ export interface MadeChangesParts {
   readonly files: () => readonly FileChange[]
 }
 
-/** MadeChanges tells of changes that the audit log knows, and of those of rule files, which it does not. */
+/** Lists the changes in the audit log, and changes of rule files, which are not in it. */
 export class MadeChanges {
   readonly #parts: MadeChangesParts
 
@@ -60,7 +60,7 @@ function changeOf(entry: AuditEntry): MadeChange {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** textOf says in words what an entry tells. Entries are only added to: older ones may have other fields. */
+/** Puts an entry into words. Entries are never rewritten: older ones may have other fields. */
 function textOf(entry: AuditEntry): string {
   const { action, target } = entry
   const [before, after] = [fieldsOf(entry.before), fieldsOf(entry.after)]
@@ -90,7 +90,7 @@ function textOf(entry: AuditEntry): string {
 function ownerOf(subject: Fields | undefined, customerId: string | undefined): string {
   if (subject?.kind === 'cidr') return String(subject.cidr)
   if (subject?.kind === 'key') return `key ${subject.keyId}${customerId === undefined ? '' : ` of ${customerId}`}`
-  return customerId ?? String(subject?.customerId ?? 'nobody')
+  return customerId ?? String(subject?.customerId ?? 'no one')
 }
 
 function fieldsOf(value: unknown): Fields | undefined {

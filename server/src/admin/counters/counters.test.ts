@@ -131,7 +131,7 @@ describe('a look at counters', () => {
 
   it('shows no API key, whether the rule calls it a secret or not', async () => {
     const { counters } = scene(ACME)
-    const [{ key: shown }] = await counters.look(descriptors('api_key=a-long-key-that-nobody-has'))
+    const [{ key: shown }] = await counters.look(descriptors('api_key=a-long-key-that-no-one-has'))
     expect(shown).toMatch(/^api\|api_key\|api_key=a-lo~[0-9a-f]{16}$/)
   })
 
@@ -157,7 +157,7 @@ describe('a look at counters', () => {
 })
 
 describe('the limits of a customer', () => {
-  it('are those of every key and of the customer itself, with what stands below and where it comes from', async () => {
+  it('belong to every key and to the customer itself, with what stands below and where it comes from', async () => {
     const { counters, hits } = scene({
       ...ACME,
       overrides: [override('o', ofKey('k2'), 50, { descriptor: 'endpoint:GET /a/b', unit: 'hour' })],
@@ -315,7 +315,7 @@ describe('the limits of a customer that no rule names by their values', () => {
 })
 
 describe('a reset', () => {
-  it('gives a customer the whole budget again: all keys, all levels, grants; nobody else', async () => {
+  it('gives a customer the whole budget again: all keys, all levels, grants; no one else', async () => {
     const { counters, hits, audited } = scene({
       ...ACME,
       customers: [customer('acme', { tier: 'free' }), customer('other', { tier: 'free' })],

@@ -234,7 +234,7 @@ export class Counters {
     )
   }
 
-  /** #shown spells a key as it may be shown: secrets and API keys as hashes. */
+  /** Returns a key as it may be shown: secrets and API keys as hashes. */
   #shown(domain: Domain, rule: Rule, entries: readonly Entry[]): string {
     const secretKeys = new Set([...domain.secretKeys, ...this.#parts.entries.keys])
     return shownKey({ rule, entries }, { ...domain, secretKeys }, this.#parts.store.keys)
@@ -287,7 +287,10 @@ export class Counters {
     return [...counters, ...grants, ...(await refusedCounters(target))]
   }
 
-  /** Adds what another node saw last of a counter that this one cannot name, because no request has carried its key here. */
+  /**
+   * Adds what another node saw last of a counter that this one cannot name, because no request has carried its key
+   * here.
+   */
   #usedElsewhere(state: LimitState, found: FoundLimit, uses: ReadonlyMap<string, LastUse>): LimitState {
     const { domain, rule, caller, above, descriptor, limit } = found
     const keyId = caller.account instanceof KeyRecord ? caller.account.id : undefined
@@ -336,7 +339,7 @@ function usesIn(met: readonly MetCounter[]): ReadonlyMap<string, LastUse> {
 
 const useName = (...parts: readonly (string | undefined)[]): string => JSON.stringify(parts)
 
-/** figuresOf spells what a counter says. Without a verdict nothing is used. */
+/** Returns the figures of a counter. Without a verdict nothing is used. */
 export function figuresOf(limit: Limit, verdict: Verdict | undefined) {
   const remaining = verdict?.remaining ?? limit.capacity
   return {

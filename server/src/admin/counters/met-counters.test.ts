@@ -76,7 +76,7 @@ describe('the counters that a node has met', () => {
     ['refusals', 5],
     ['nearLimits', 4],
     ['hotKeys', 1],
-  ])('are those of %s, by values that no rule names, and nobody else’s', async (memory, count) => {
+  ])('belong to %s, by values that no rule names, and to no one else', async (memory, count) => {
     const { hits, found } = scene(memory)
     await hits('customer=acme month=2026-11', count)
     await hits('customer=beta month=2026-12', count)
@@ -85,7 +85,7 @@ describe('the counters that a node has met', () => {
   })
 
   it.each<Memory>(['refusals', 'nearLimits', 'hotKeys'])(
-    'are those of its API keys, in %s, without the key',
+    'belong to its API keys, in %s, without the key',
     async (memory) => {
       const { hits, found } = scene(memory)
       await hits(`region=eu x-api-key=${SECRET} path=/v1`, 2)
@@ -96,7 +96,7 @@ describe('the counters that a node has met', () => {
   )
 
   it.each<Memory>(['refusals', 'nearLimits'])(
-    'are those of a key that only another node has seen, in %s, and not those of other keys',
+    'belong to a key that only another node has seen, in %s, and not to other keys',
     async (memory) => {
       const { hits, found } = scene(memory, { isKeySeen: false })
       await hits(`region=eu x-api-key=${SECRET} path=/v1`, 2)

@@ -5,7 +5,7 @@ import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import type { LastUse, MetCounter } from '../callers/caller-ways.ts'
 import { type CallerTarget, keysOf, MAX_SHOWN_KEYS, type SeenKeys } from '../callers/callers.ts'
-import { spelledSecret } from '../callers/key-owners.ts'
+import { shownSecret } from '../callers/key-owners.ts'
 import type { NearLimit } from '../refusals/read-callers.ts'
 import type { FleetCallers } from '../refusals/recent-callers.ts'
 import { HASHED, unescaped } from '../top/fleet-top.ts'
@@ -22,15 +22,16 @@ export interface MetCountersParts {
 
 /** Whose the entries of counters are. */
 interface Owners {
-  /** By the value as counters spell it: the id of an API key's record, or undefined for the customer. */
+  /** By the value as counters have it: the id of an API key's record, or undefined for the customer. */
   readonly byValue: ReadonlyMap<string, string | undefined>
   /** The ids of all of the caller's keys, whether requests have carried them to this node or not. */
   readonly keyIds: ReadonlySet<string>
 }
 
 /**
- * MetCounters finds the counters of a customer, or of a key, that nodes remember: those that refused, those that are nearly used up, and
- * busy ones of the last day. A counter whose name holds a secret that is not the caller's key is left out: its value is not known.
+ * Finds the counters of a customer, or of a key, that nodes remember: counters that refused, counters that are nearly
+ * used up, and busy ones of the last day. A counter whose name holds a secret that is not the caller's key is left out:
+ * its value is not known.
  */
 export class MetCounters {
   readonly #parts: MetCountersParts
@@ -72,7 +73,7 @@ export class MetCounters {
     const texts = await seen(ids)
     const ofKeys = [...texts].flatMap(([id, text]): [string, string][] => [
       [`key ${text}`, id],
-      [`key ${spelledSecret(keys, text)}`, id],
+      [`key ${shownSecret(keys, text)}`, id],
     ])
     const byValue = new Map<string, string | undefined>([
       ...ofKeys,
@@ -82,8 +83,9 @@ export class MetCounters {
   }
 
   /**
-   * Finds the caller among the entries of a counter. `tracedTo` is the key that the node found which has met the counter: no request may
-   * have carried that key to this one. Undefined: the counter is another caller's, or holds another secret.
+   * Finds the caller among the entries of a counter. `tracedTo` is the key that the node found which has met the
+   * counter: no request may have carried that key to this one. Undefined: the counter is another caller's, or holds
+   * another secret.
    */
   #metIn(domain: string, entries: readonly Entry[], owners: Owners, tracedTo?: string): MetCounter | undefined {
     const { byValue, keyIds } = owners

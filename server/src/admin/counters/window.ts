@@ -7,7 +7,7 @@ export interface Window {
 }
 
 /**
- * windowOf says which span a limit counts now. Fixed and calendar windows are those of the clock, used or not; all others end
+ * Returns the span that a limit counts now. Fixed and calendar windows follow the clock, used or not; all others end
  * when the counter is unused again.
  */
 export function windowOf(limit: Limit, resetAfterMs: number, nowMs: number): Window {

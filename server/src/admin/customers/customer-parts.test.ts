@@ -56,7 +56,7 @@ describe('a customer and its parts', () => {
     expect(all.problems).toEqual([])
   })
 
-  it('are only those that are asked for, and none without the parameter', async () => {
+  it('are only the parts that are asked for, and none without the parameter', async () => {
     const { read, ask } = await acme()
     expect(Object.keys(await read('grants,keys,grants')).sort()).toEqual(['grants', 'keys', 'problems'])
     const plain = await ask('GET', 'customers/acme')
@@ -86,7 +86,7 @@ describe('a customer and its parts', () => {
     expect([status, json.code]).toEqual([400, 'ADMIN_REQUEST_INVALID'])
   })
 
-  it('of nobody are none', async () => {
+  it('of an unknown customer are none', async () => {
     const { ask } = await acme()
     expect((await ask('GET', `customers/nobody?include=${EVERYTHING}`)).json.code).toBe('RECORD_UNKNOWN')
   })

@@ -30,8 +30,8 @@ export const CUSTOMER_OPERATIONS = [
     summary: 'customers, by id',
     query: {
       search: { schema: text(200), doc: 'the beginning of an id, a name or the prefix of a key' },
-      tier: { schema: TIER_NAME, doc: 'those of a tier' },
-      status: { schema: { kind: 'choice', of: ['active', 'suspended'] }, doc: 'those of a status' },
+      tier: { schema: TIER_NAME, doc: 'customers of a tier' },
+      status: { schema: { kind: 'choice', of: ['active', 'suspended'] }, doc: 'customers of a status' },
     },
     where: ({ query: { tier, status } }) => ({ tier, status }),
   }),

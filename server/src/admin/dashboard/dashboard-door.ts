@@ -12,7 +12,7 @@ export interface DashboardPlace {
 }
 
 const ASSETS = '/assets/'
-/** A file beside the page, whose name stays when it changes. */
+/** A file next to the page, whose name stays when it changes. */
 const FILE = /^\/[a-z][a-z0-9-]*\.[a-z0-9]+$/
 /** Pages have a word as the first part of their path. What is below /admin belongs to the API. */
 const PAGE = /^\/(?!(?:admin|assets)(?:\/|$))[a-z][a-z0-9-]*(?:\/|$)/
@@ -33,7 +33,7 @@ export class DashboardDoor {
     return true
   }
 
-  /** answer answers what is asked of a path that nobody else knows. It returns false where that is not of the dashboard. */
+  /** Answers a request for a path that no other route has. It returns false where that is not of the dashboard. */
   async answer(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean> {
     if (PAGE.test(path)) return this.page(request, response)
     if (!path.startsWith(ASSETS)) {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** A Coding is a form that a file is kept in beside itself, the best first. */
+/** The compressed forms in which a file may also be stored, the best first. */
 export const CODINGS = ['br', 'gzip'] as const
 export type Coding = (typeof CODINGS)[number] | 'identity'
 
@@ -22,8 +22,9 @@ export const MAX_HELD_BYTES = 4_194_304
 export class DashboardMissing extends Error {}
 
 /**
- * DashboardFiles are the files of the built dashboard. Only what the list of the build names is ever read, each once. When a file
- * is not what the list says, the dashboard was built anew meanwhile: everything is forgotten, and the new one is read.
+ * DashboardFiles are the files of the built dashboard. Only what the list of the build names is ever read, each once.
+ * When a file is not what the list says, the dashboard was rebuilt in the meantime: everything is forgotten, and the
+ * new one is read.
  */
 export class DashboardFiles {
   readonly #folder: URL
@@ -34,7 +35,9 @@ export class DashboardFiles {
     this.#folder = folder
   }
 
-  /** find returns the file of a path such as /index.html; undefined where the list has none. It throws DashboardMissing. */
+  /**
+   * find returns the file of a path such as /index.html; undefined where the list has none. It throws DashboardMissing.
+   */
   async find(path: string): Promise<BuiltFile | undefined> {
     this.#list ??= readList(this.#folder)
     try {

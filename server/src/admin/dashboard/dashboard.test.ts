@@ -84,7 +84,7 @@ describe('pages', () => {
     expect((await get('/admin/v1/customers', headers)).status).toBe(401)
   })
 
-  it('are not read by a name of somebody else', async () => {
+  it('are not read by another name', async () => {
     const get = await start(await builtDashboard())
     for (const path of ['/', '/login', '/assets/index-1.js']) {
       expect((await get(path, { accept: BROWSER, host: 'evil.example' })).status).toBe(421)
@@ -168,7 +168,7 @@ describe('assets', () => {
   })
 })
 
-describe('files beside the page', () => {
+describe('files next to the page', () => {
   it('are asked for again every time, because their names stay', async () => {
     const get = await start(await builtDashboard({ 'index.html': PAGE, 'theme.js': CODE }))
     const { status, headers, body } = await get('/theme.js', {})
@@ -222,7 +222,7 @@ describe('a dashboard that was not built', () => {
   })
 })
 
-describe('a dashboard that is built anew while the service runs', () => {
+describe('a dashboard that is rebuilt while the service runs', () => {
   it('is served once a file is not what it was', async () => {
     const built = await builtDashboard()
     const get = await start(built)

@@ -32,7 +32,7 @@ export class Dashboard {
     return this.#answer(request, response, path, { 'Cache-Control': CACHE.asset, Vary: 'Accept-Encoding' })
   }
 
-  /** file answers with a file that lies beside the page. It returns false where there is none of that name. */
+  /** Answers with a file that lies next to the page. It returns false where there is none of that name. */
   async file(request: IncomingMessage, response: ServerResponse, path: string): Promise<boolean> {
     const file = path === INDEX ? undefined : await this.#files.find(path).catch(noneOfMissing)
     if (file === undefined) return false

@@ -7,7 +7,7 @@ import { type About, FleetQuestions, MAX_ANSWER } from './fleet-questions.ts'
 
 const asText = (answer: unknown): string | undefined => (typeof answer === 'string' ? answer : undefined)
 
-/** fleet makes nodes on one Redis, each with a connection of its own. */
+/** Makes nodes on one Redis, each with its own connection. */
 async function fleet() {
   const { url } = await sharedRedis()
   const keyPrefix = randomUUID()

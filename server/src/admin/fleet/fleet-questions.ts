@@ -6,7 +6,7 @@ import type { RedisStore } from 'sluice/internal/stores/redis/redis-store'
 /** Whose a list is: that of this node, or of all nodes on the same Redis. */
 export type FleetScope = 'fleet' | 'node'
 
-/** A FleetList is what several nodes told. */
+/** A list that several nodes answered. */
 export interface FleetList<T> {
   readonly items: readonly T[]
   /** How many nodes it is made of. */
@@ -18,7 +18,7 @@ export interface FleetList<T> {
 /** What a question is about, in texts. */
 export type About = readonly string[]
 
-/** FleetAnswers are what other nodes told, by their ids, and how many told nothing. */
+/** The answers of other nodes, by their ids, and how many gave none. */
 export interface FleetAnswers<T> {
   readonly answers: ReadonlyMap<string, T>
   readonly leftOut: number
@@ -40,7 +40,7 @@ export interface FleetQuestionsParts {
 const LOOKS_MS = [10, 20, 40, 80, 160, 320, 640]
 /** Who asks the same within this time gets the same answers. */
 const KEPT_MS = 1_000
-/** Questions under way, of this node and of others. One more is answered without the other nodes, or not at all. */
+/** Questions in flight, of this node and of others. One more is answered without the other nodes, or not at all. */
 const MAX_ASKED = 8
 const MAX_ANSWERING = 8
 /** How many questions of others a node answers in a second. */
@@ -49,8 +49,8 @@ const MAX_ANSWERS_A_SECOND = 40
 export const MAX_ANSWER = 262_144
 
 /**
- * FleetQuestions has nodes ask each other through Redis: a notice asks, and each node that hears it writes its answer into a note that
- * lives for seconds. While nobody asks, nothing is written.
+ * FleetQuestions has nodes ask each other through Redis: a notice asks, and each node that hears it writes its answer
+ * into a note that lives for seconds. While no node asks, nothing is written.
  */
 export class FleetQuestions {
   readonly #parts: FleetQuestionsParts
@@ -91,8 +91,8 @@ export class FleetQuestions {
   }
 
   /**
-   * ask returns what other nodes answer, as far as `read` understands it. It never rejects: a node that does not answer in time,
-   * or in another form, is left out.
+   * ask returns what other nodes answer, as far as `read` understands it. It never rejects: a node that does not answer
+   * in time, or in another form, is left out.
    */
   async ask<T>(name: string, about: About, read: (answer: unknown) => T | undefined): Promise<FleetAnswers<T>> {
     const { answers, leftOut } = await this.#found(name, about)
@@ -185,7 +185,7 @@ interface Question {
   readonly about: About
 }
 
-/** questionIn reads what somebody published. Undefined: it is no question. */
+/** Reads what was published. Undefined: it is no question. */
 function questionIn(text: string): Question | undefined {
   const value = parsed(text)
   if (!Array.isArray(value) || value.length > 3 + MAX_ABOUT || !value.every((each) => typeof each === 'string'))

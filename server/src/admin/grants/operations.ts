@@ -28,5 +28,5 @@ export const GRANT_OPERATIONS = [
     fixed: async (call) => ({ fields: { id: randomUUID(), customerId: await loadCustomer(call) } }),
   }),
   GRANTS.read({ id: 'readGrant', summary: 'one grant' }),
-  GRANTS.remove({ id: 'removeGrant', summary: 'take back what is left of a grant', statesRules: true }),
+  GRANTS.remove({ id: 'removeGrant', summary: 'take back what remains of a grant', statesRules: true }),
 ]

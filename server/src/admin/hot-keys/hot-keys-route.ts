@@ -6,7 +6,7 @@ import { writeJson } from '../../edge/http/write.ts'
 import { type HotKeysReport, RANKINGS, type Ranking, type RuleReport } from '../../observe/hot-keys/hot-keys-report.ts'
 import { WINDOWS, type WindowMinutes } from '../../observe/hot-keys/key-windows.ts'
 
-/** Whose keys are asked for: those of this node, or of all nodes on the same Redis. */
+/** Whose keys are asked for: this node's, or those of all nodes on the same Redis. */
 export const SCOPES = ['node', 'fleet'] as const
 export type HotKeysScope = (typeof SCOPES)[number]
 

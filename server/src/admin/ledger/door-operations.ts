@@ -49,7 +49,7 @@ const NAMED = { ...WHOSE, id: needed(LEDGER_ID, 'chosen by the caller, once for 
 
 type Asked = { readonly customer: string; readonly meter: string; readonly id: string }
 
-/** Does one operation, and answers with what came of it and what is left. */
+/** Does one operation, and answers with the result and what remains. */
 async function done(
   call: Pick<Call, 'parts' | 'response' | 'nowMs'>,
   { customer, meter, id }: Asked,

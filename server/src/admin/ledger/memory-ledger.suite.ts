@@ -8,7 +8,7 @@ import type { Actor } from '../../quotas/audit/actor.ts'
 import type { Offered, Records } from '../api/parts.ts'
 import type { MemoryAudit } from '../memory-ports.suite.ts'
 
-/** MemoryLedger is a ledger in memory, as far as the API can tell. */
+/** A ledger in memory, as far as the API can see. */
 export class MemoryLedger implements Offered<LedgerDesk> {
   readonly #records: Records
   readonly #audit: MemoryAudit

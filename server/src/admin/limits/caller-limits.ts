@@ -28,7 +28,7 @@ export interface FoundLimit {
   readonly caller: Caller
   /** The position of the caller's entry in the descriptor. */
   readonly callerAt: number
-  /** It is about values that are not known: each has a counter of its own. */
+  /** It is about values that are not known: each has a separate counter. */
   readonly isPattern: boolean
   /** Undefined where the caller's value is not known, or another. */
   readonly key: string | undefined
@@ -53,7 +53,7 @@ export interface CallerLimits {
 }
 
 /**
- * limitsOfCallers finds the limits of callers, in an order that does not depend on what was used. Where there are many, those that were
+ * Finds the limits of callers, in an order that does not depend on what was used. Where there are many, those that were
  * met are all there, as far as there is room, and of the others the first.
  */
 export function limitsOfCallers(

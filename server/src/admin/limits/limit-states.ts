@@ -43,8 +43,8 @@ export interface LimitState {
   readonly keyId?: string
   readonly keyPrefix?: string
   /**
-   * False: no request has carried this API key since the node began, so that its counter cannot be named; or the store is away.
-   * Default: true.
+   * False: no request has carried this API key since the node began, so that its counter cannot be named; or the store
+   * is unavailable. Default: true.
    */
   readonly isUseKnown?: boolean
 }

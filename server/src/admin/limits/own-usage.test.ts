@@ -55,7 +55,7 @@ const usage: OwnUsage = { usageOf: async (key) => (key === 'abc123' ? [LIMIT] : 
 
 describe('GET /v1/usage', () => {
   it.each([[{ authorization: 'Bearer abc123' }], [{ 'x-api-key': 'abc123' }]])(
-    'tells a customer what was used, and counts nothing: %j',
+    'shows a customer what was used, and counts nothing: %j',
     async (headers: Record<string, string>) => {
       const ask = await start(usage)
       const answer = await ask(headers)

@@ -9,7 +9,7 @@ import { usageJson } from './limit-states.ts'
 
 /** OwnUsage finds what the owner of an API key has used. */
 export interface OwnUsage {
-  /** usageOf returns every limit of a key; undefined for one that nobody has, after as much work as for any other. */
+  /** Returns every limit of a key; undefined for one that no one has, after as much work as for any other. */
   usageOf(apiKey: string): Promise<readonly LimitState[] | undefined>
 }
 

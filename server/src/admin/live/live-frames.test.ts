@@ -15,16 +15,16 @@ function report(allowed: number, refused: number, ms = 1, changes: Partial<LiveR
 /** scene is frames of processes that a test makes up. */
 function scene() {
   const now = { ms: 1_000_000 }
-  const given: { reports: LiveReport[]; there: Figures[]; away: number; told: Figures[] } = {
+  const given: { reports: LiveReport[]; there: Figures[]; away: number; sent: Figures[] } = {
     reports: [],
     there: [],
     away: 0,
-    told: [],
+    sent: [],
   }
   const live = new LiveFrames({
     collect: () => given.reports,
     nodes: {
-      beat: async (figures) => void given.told.push(figures),
+      beat: async (figures) => void given.sent.push(figures),
       others: () => ({ there: given.there, away: given.away }),
     },
     state: () => ({ store: 'up', database: 'none', ruleVersion: 'v1' }),
@@ -40,13 +40,13 @@ function scene() {
 }
 
 describe('a live frame', () => {
-  it('adds up the processes of a node, and tells the others', async () => {
+  it('adds up the processes of a node, and sends it to the others', async () => {
     const { tick, given } = scene()
     const frame = await tick(report(99, 0, 0.5), report(0, 1, 40))
     expect(frame).toMatchObject({ allowed: 99, refused: 1, nodes: 1, nodesAway: 0, store: 'up', ruleVersion: 'v1' })
     expect(frame.rules).toEqual([{ domain: 'api', id: 'user', allowed: 99, refused: 1, shadowRefused: 0 }])
     expect([frame.p50Ms >= 0.5 && frame.p50Ms < 0.6, frame.p99Ms >= 0.5 && frame.p99Ms < 0.6]).toEqual([true, true])
-    expect(given.told).toMatchObject([{ allowed: 99, refused: 1 }])
+    expect(given.sent).toMatchObject([{ allowed: 99, refused: 1 }])
   })
 
   it('adds other nodes, and says how many are away', async () => {
@@ -54,7 +54,7 @@ describe('a live frame', () => {
     given.there = [{ ...NO_FIGURES, allowed: 10, p50Ms: 3, p99Ms: 9 }]
     given.away = 1
     expect(await tick(report(30, 0, 1))).toMatchObject({ allowed: 40, nodes: 3, nodesAway: 1, p99Ms: 9 })
-    expect(given.told).toMatchObject([{ allowed: 30 }])
+    expect(given.sent).toMatchObject([{ allowed: 30 }])
   })
 
   it('has zeros when nothing was decided', async () => {
@@ -63,7 +63,7 @@ describe('a live frame', () => {
     expect(await tick()).toMatchObject({ allowed: 0, p99Ms: 0, rules: [] })
   })
 
-  it('is told to those who follow with 100 rules, and kept with the ten busiest', async () => {
+  it('is sent to followers with 100 rules, and kept with the ten busiest', async () => {
     const { tick, live } = scene()
     const heard: LiveFrame[] = []
     const leave = live.follow((frame) => heard.push(frame))
@@ -81,7 +81,7 @@ describe('a live frame', () => {
     expect(live.history(0)[0].rules.map(({ id }) => id)).toEqual(rules.slice(0, 10).map(({ id }) => id))
   })
 
-  it('is kept for an hour, and has a time of its own whatever the clock does', async () => {
+  it('is kept for an hour, and has a unique time whatever the clock does', async () => {
     const { tick, live, now } = scene()
     for (let i = 0; i < 3_700; i++) await tick(report(i, 0))
     expect(live.history(0)).toHaveLength(3_600)

@@ -38,7 +38,7 @@ export interface LiveFramesParts {
   readonly nowMs?: () => number
 }
 
-/** LiveFrames makes a frame each second, of this node and of what other nodes last told. The last hour is kept in memory. */
+/** Makes a frame each second, of this node and of what other nodes last reported. The last hour is kept in memory. */
 export class LiveFrames {
   readonly #parts: LiveFramesParts
   readonly #nowMs: () => number
@@ -69,7 +69,10 @@ export class LiveFrames {
     return () => this.#followers.delete(heard)
   }
 
-  /** tick makes a frame. A process that does not answer keeps the next second waiting, and is in a later frame. It never rejects. */
+  /**
+   * tick makes a frame. A process that does not answer keeps the next second waiting, and is in a later frame. It never
+   * rejects.
+   */
   async tick(): Promise<void> {
     if (this.#isTicking) return
     this.#isTicking = true
@@ -110,7 +113,7 @@ export function figuresOf(reports: readonly LiveReport[]): Figures {
   return { ...totals, p50Ms: quantileMs(latencies, 0.5), p99Ms: quantileMs(latencies, 0.99) }
 }
 
-/** sumOf adds up nodes. Of times, each node tells two: p99 is that of the slowest node, p50 the mean of theirs by requests. */
+/** Adds up nodes. Each node reports two times: p99 is that of the slowest node, p50 the mean of theirs by requests. */
 function sumOf(nodes: readonly Figures[]): Figures {
   const requests = nodes.reduce((sum, { allowed, refused }) => sum + allowed + refused, 0)
   const weighed = nodes.reduce((sum, { allowed, refused, p50Ms }) => sum + (allowed + refused) * p50Ms, 0)

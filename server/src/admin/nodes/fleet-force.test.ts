@@ -5,7 +5,7 @@ import { quotasOn } from '../../quotas/open/open-quotas.ts'
 import { customer, SUPPORT } from '../../quotas/records/record-store.suite.ts'
 import { FleetForce, MAX_WAITING } from './fleet-force.ts'
 
-/** Longer than any test lasts: what resolves earlier was told. */
+/** Longer than any test lasts: what resolves earlier was notified. */
 const LONG_MS = 600_000
 
 async function startNode(place: TestDatabase, name: string, usageUntilMs = 1_000) {
@@ -112,7 +112,7 @@ describe('FleetForce', () => {
     expect(await fleet.wait(LONG_MS)).toMatchObject({ confirmed: 1 })
   })
 
-  it('knows nothing while the database is away', async () => {
+  it('knows nothing while the database is unavailable', async () => {
     const place = await makePostgres({ own: true })
     const { fleet } = await startNode(place, 'a')
     await place.kill()

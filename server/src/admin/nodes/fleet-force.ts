@@ -4,7 +4,7 @@ import { hasReached, type InForce, NOTHING_IN_FORCE } from '../../quotas/book/in
 import type { Latest, NodeRow, NodeTable } from '../../quotas/tables/node-table.ts'
 import type { Confirmation, FleetConfirmations } from '../api/waits.ts'
 
-/** How often a node writes its row, and looks at those of others while somebody waits. */
+/** How often a node writes its row, and reads the rows of others while a request waits. */
 const BEAT_MS = 1_000
 /** A node that has written nothing for this long is waited for no more. */
 const AWAY_MS = 15_000
@@ -23,8 +23,8 @@ export interface FleetForceParts {
 }
 
 /**
- * FleetForce knows what the nodes on a database decide by, and waits until all of them decide by what is in it. Nodes are asked when
- * somebody waits; without notices, the row that each writes every second says it a little later.
+ * Knows what the nodes on a database decide by, and waits until all of them decide by what is in it. Nodes are asked
+ * when a request waits; if notices are lost, the row that each writes every second says it a little later.
  */
 export class FleetForce implements FleetConfirmations {
   readonly #parts: FleetForceParts
@@ -47,15 +47,15 @@ export class FleetForce implements FleetConfirmations {
   start(): void {
     const { table, isAlone } = this.#parts
     if (isAlone || this.#timer !== undefined) return
-    this.#unlisten = table.listen({ asked: (target) => this.#asked(target), answered: () => this.#tell() })
+    this.#unlisten = table.listen({ asked: (target) => this.#asked(target), answered: () => this.#announce() })
     this.#timer = setInterval(() => void this.#write(false), BEAT_MS).unref()
     void this.#write(false)
   }
 
-  /** has is told what every process of this node decides by. */
+  /** Notes what every process of this node decides by. */
   has(now: InForce): void {
     this.#own = now
-    this.#tell()
+    this.#announce()
     this.#answer()
   }
 
@@ -65,7 +65,7 @@ export class FleetForce implements FleetConfirmations {
     try {
       return await this.#confirmed(deadline)
     } catch {
-      // The database is away: nobody knows.
+      // The database is unavailable: the state of the nodes is unknown.
       return undefined
     } finally {
       this.#waiting--
@@ -76,7 +76,7 @@ export class FleetForce implements FleetConfirmations {
     return Math.min(...(await this.#rows()).map(({ usageUntilMs }) => usageUntilMs))
   }
 
-  /** leave tells others that this node ends by itself. */
+  /** Lets the others know that this node shuts down. */
   async leave(): Promise<void> {
     if (this.#timer === undefined) return
     clearInterval(this.#timer)
@@ -91,8 +91,8 @@ export class FleetForce implements FleetConfirmations {
     const target = await table.latest()
     if (!isAlone) await table.ask(target)
     for (;;) {
-      // What is told while the rows are read counts.
-      const news = this.#news.told
+      // News that arrives while the rows are read counts.
+      const news = this.#news.arrived
       const confirmation = confirmationOf(await this.#rows(), target)
       const leftMs = deadline - performance.now()
       if (confirmation.waitingFor.length === 0 || leftMs <= 0) return confirmation
@@ -116,7 +116,7 @@ export class FleetForce implements FleetConfirmations {
     this.#answer()
   }
 
-  /** #answer tells those who wait for what is in force here now. */
+  /** Answers the nodes that wait for what is in force here now. */
   #answer(): void {
     const open = this.#wanted.filter((target) => !hasReached(this.#own, target))
     if (open.length === this.#wanted.length) return
@@ -124,7 +124,7 @@ export class FleetForce implements FleetConfirmations {
     void this.#write(true)
   }
 
-  /** #write never rejects: a row that is old says that this node is away. */
+  /** Writes the row of this node. It never rejects: an old row shows that the node is silent. */
   #write(isAnswer: boolean): Promise<void> {
     if (this.#writing !== undefined) {
       this.#isDue ||= isAnswer
@@ -142,10 +142,10 @@ export class FleetForce implements FleetConfirmations {
     return this.#writing
   }
 
-  #tell(): void {
-    const { tell } = this.#news
+  #announce(): void {
+    const { announce } = this.#news
     this.#news = newsOf()
-    tell()
+    announce()
   }
 }
 
@@ -160,11 +160,11 @@ function confirmationOf(rows: readonly NodeRow[], target: Latest): Confirmation 
   }
 }
 
-/** newsOf makes a promise, and what resolves it. */
-function newsOf(): { readonly told: Promise<void>; readonly tell: () => void } {
-  let tell = (): void => {}
-  const told = new Promise<void>((resolve) => {
-    tell = resolve
+/** Makes a promise, and the function that resolves it. */
+function newsOf(): { readonly arrived: Promise<void>; readonly announce: () => void } {
+  let announce = (): void => {}
+  const arrived = new Promise<void>((resolve) => {
+    announce = resolve
   })
-  return { told, tell }
+  return { arrived, announce }
 }

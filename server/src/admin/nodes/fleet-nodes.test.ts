@@ -58,7 +58,7 @@ describe('nodes on one Redis', () => {
     expect(two.ids()).toEqual({ ids: [one.id], away: 0 })
   })
 
-  it('say that one is away when it has stopped writing, and forget it after ten minutes', async () => {
+  it('say that one is silent when it has stopped writing, and forget it after ten minutes', async () => {
     const { node, pass } = await fleet()
     const [one, two] = [node('v1'), node('v2')]
     await one.beat(FIGURES)
@@ -74,7 +74,7 @@ describe('nodes on one Redis', () => {
     expect(await versions(two)).toEqual(['v2 here'])
   })
 
-  it('list a node that was killed and started again once, and say until when one that is away is listed', async () => {
+  it('list a node that was killed and started again once, and say until when a silent one is listed', async () => {
     const { node, pass, now } = await fleet()
     const [one, first] = [node('v1', 'one'), node('v2', 'two')]
     for (const each of [one, first, one]) await each.beat(NO_FIGURES)
@@ -118,7 +118,7 @@ describe('nodes on one Redis', () => {
     expect((await versions(two)).toSorted()).toEqual(['v1', 'v2 here', 'v3'])
   })
 
-  it('miss nobody who leaves by itself', async () => {
+  it('miss no node that shuts down', async () => {
     const { node, pass } = await fleet()
     const [one, two] = [node('v1'), node('v2')]
     await one.beat(FIGURES)
@@ -173,7 +173,7 @@ describe('a note of a stranger', () => {
   it('is read where it has the form of ours', () => {
     expect(readNote(JSON.stringify(GOOD))).toEqual(GOOD)
   })
-  it('of the version before is read, without what that did not tell', () => {
+  it('of the version before is read, without what that did not report', () => {
     const { decisionsPerSecond: _decisions, memoryBytes: _memory, name: _name, ...older } = GOOD
     expect(readNote(JSON.stringify(older))).toEqual({ ...older, decisionsPerSecond: 0, memoryBytes: 0, name: 'h' })
   })

@@ -5,16 +5,16 @@ import { partKey } from '../api/parts.ts'
 import type { NodeState } from './node-note.ts'
 import { type Figures, NO_FIGURES, type NodeNote, noteText, readNote } from './node-note.ts'
 
-/** A node that has written nothing for this long is away. Nodes write every second. */
+/** A node that has written nothing for this long counts as away. Nodes write every second. */
 export const AWAY_MS = 5_000
-/** For so long a node that is away is still listed, unless one of its name is started. */
+/** How long a silent node is still listed, unless one of its name is started. */
 export const LISTED_MS = 600_000
 /** For so long others can read that a node has left: with many nodes, each reads the notes less often. */
 const LEFT_MS = 60_000
 /** A node reads no more than so many notes a second: of many nodes, less often. */
 const READ_A_SECOND = 16
 
-/** What a node tells of itself at this moment. */
+/** What a node reports about itself at this moment. */
 export type OwnState = Omit<
   NodeState,
   'id' | 'name' | 'host' | 'isHere' | 'isAway' | 'startedAtMs' | 'seenAtMs' | 'listedUntilMs' | 'version'
@@ -39,9 +39,9 @@ interface Heard {
 }
 
 /**
- * FleetNodes knows the nodes on the same Redis: each has a note there, which it writes every second. Whether one is away is told by
- * the clock of who looks: a note that stays the same was not written. A node that is started again takes the place of the one before:
- * both have the same name.
+ * Knows the nodes on the same Redis: each has a note there, which it writes every second. Whether one is silent is
+ * judged by the clock of the reader: a note that stays the same was not written. A node that is started again takes the
+ * place of the one before: both have the same name.
  */
 export class FleetNodes {
   readonly #parts: FleetNodesParts
@@ -58,7 +58,10 @@ export class FleetNodes {
     this.#startedAtMs = this.#nowMs()
   }
 
-  /** beat tells others of this node, and hears of them. While Redis does not answer it does nothing more. It never rejects. */
+  /**
+   * Writes the note of this node, and reads the others. While Redis does not answer it does nothing more. It never
+   * rejects.
+   */
   beat(figures: Figures): Promise<void> {
     this.#beating ??= this.#exchange(figures).finally(() => {
       this.#beating = undefined
@@ -73,14 +76,14 @@ export class FleetNodes {
     return [here, ...[...this.#heard.values()].map((heard) => stateOf(heard, nowMs))]
   }
 
-  /** ids are those of other nodes that are there, and how many are away. */
+  /** The ids of the other nodes that are up, and how many are silent. */
   ids(): { readonly ids: readonly string[]; readonly away: number } {
     const nowMs = this.#nowMs()
     const there = [...this.#heard].filter(([, heard]) => !isAway(heard, nowMs))
     return { ids: there.map(([id]) => id), away: this.#heard.size - there.length }
   }
 
-  /** others counts the other nodes, and returns what those that are there did last. */
+  /** Counts the other nodes, and returns the last figures of the ones that are up. */
   others(): { readonly there: readonly Figures[]; readonly away: number } {
     const nowMs = this.#nowMs()
     const all = [...this.#heard.values()]
@@ -88,7 +91,7 @@ export class FleetNodes {
     return { there: there.map(({ note }) => note.figures), away: all.length - there.length }
   }
 
-  /** leave tells others that this node ends by itself. It never rejects. */
+  /** Lets the others know that this node shuts down. It never rejects. */
   async leave(): Promise<void> {
     await this.#beating
     await this.#put({ ...this.#note(NO_FIGURES), isLeaving: true }).catch(() => {})
@@ -103,7 +106,7 @@ export class FleetNodes {
       // A beat that comes a little early is not the one before.
       if (this.#nowMs() - this.#readAtMs >= everyMs - 500) await this.#read()
     } catch {
-      // The state of the store says that Redis is away. Nodes that are not heard of become away.
+      // The state of the store says that Redis is unavailable. Nodes whose notes stay the same count as away.
     }
     this.#forget()
   }
@@ -144,8 +147,8 @@ export class FleetNodes {
   }
 
   /**
-   * Returns whether a node of the same name has been started since this one was last heard. Two nodes of one name that both run are
-   * both heard again and again, and both listed.
+   * Returns whether a node of the same name has been started since this one was last heard. Two nodes of one name that
+   * both run are both heard again and again, and both listed.
    */
   #isReplaced({ note: { name, startedAtMs }, heardAtMs }: Heard): boolean {
     const isNewer = (started: number, knownSinceMs: number): boolean =>

@@ -4,7 +4,7 @@ import type { NodeState, WorkerState } from './node-note.ts'
 
 type Figured = Pick<NodeState, 'circuit' | 'decisionsPerSecond' | 'memoryBytes' | 'eventLoopDelayMs' | 'workers'>
 
-/** NodeFigures is how the processes of a node were when they last told. */
+/** The figures of a node's processes, as they last reported them. */
 export class NodeFigures {
   #last: readonly LiveReport[] = []
 
@@ -15,14 +15,14 @@ export class NodeFigures {
   }
 
   state(workers: readonly Omit<WorkerState, 'decisionsPerSecond'>[]): Figured {
-    const told = this.#last.flatMap(({ process: state }) => (state === undefined ? [] : [state]))
-    const circuits = told.flatMap(({ circuit }) => (circuit === undefined ? [] : [circuit]))
-    const own = told.some(({ pid }) => pid === process.pid) ? 0 : process.memoryUsage.rss()
+    const known = this.#last.flatMap(({ process: state }) => (state === undefined ? [] : [state]))
+    const circuits = known.flatMap(({ circuit }) => (circuit === undefined ? [] : [circuit]))
+    const own = known.some(({ pid }) => pid === process.pid) ? 0 : process.memoryUsage.rss()
     return {
       circuit: circuits.length === 0 ? undefined : worstOf(circuits),
       decisionsPerSecond: this.#last.reduce((sum, report) => sum + decisionsOf(report), 0),
-      memoryBytes: told.reduce((sum, { memoryBytes }) => sum + memoryBytes, own),
-      eventLoopDelayMs: told.length === 0 ? undefined : Math.max(...told.map((each) => each.eventLoopDelayMs)),
+      memoryBytes: known.reduce((sum, { memoryBytes }) => sum + memoryBytes, own),
+      eventLoopDelayMs: known.length === 0 ? undefined : Math.max(...known.map((each) => each.eventLoopDelayMs)),
       workers: workers.map((worker) => ({ ...worker, decisionsPerSecond: this.#of(worker.pid) })),
     }
   }

@@ -8,7 +8,7 @@ export interface WorkerState {
   readonly state: string
   readonly startedAtMs: number
   readonly pid: number | undefined
-  /** Of the last second. Undefined: it has told nothing yet. */
+  /** Of the last second. Undefined: it has reported nothing yet. */
   readonly decisionsPerSecond: number | undefined
 }
 
@@ -23,14 +23,17 @@ export interface NodeState {
   readonly isAway: boolean
   readonly startedAtMs: number
   readonly seenAtMs: number
-  /** Of a node that is away: until when it is listed, unless one of its name is started. */
+  /** Of a node that is silent: until when it is listed, unless one of its name is started. */
   readonly listedUntilMs: number | undefined
   readonly version: string
   readonly ruleVersion: string
   /** Of the quotas that it decides by. */
   readonly revision: number
   readonly store: 'memory' | 'up' | 'away'
-  /** The worst of its processes and of the store's servers. Undefined: counters are in memory, or nothing was told yet. */
+  /**
+   * The worst of its processes and of the store's servers. Undefined: counters are in memory, or nothing was reported
+   * yet.
+   */
   readonly circuit: BreakerState | undefined
   /** Of the last second. */
   readonly decisionsPerSecond: number
@@ -62,10 +65,10 @@ export const NO_FIGURES: Figures = Object.freeze({
   rules: Object.freeze([]),
 })
 
-/** A NodeNote is what a node tells the others about itself. */
+/** What a node reports to the others about itself. */
 export interface NodeNote extends Omit<NodeState, 'isHere' | 'isAway' | 'seenAtMs' | 'listedUntilMs'> {
   readonly atMs: number
-  /** It ends by itself: nobody has to miss it. */
+  /** It is shutting down, and need not be reported as silent. */
   readonly isLeaving: boolean
   readonly figures: Figures
 }
@@ -80,7 +83,7 @@ export function noteText(note: NodeNote): string {
   return JSON.stringify({ ...note, figures: { ...figures, rules: figures.rules.slice(0, MAX_NOTE_RULES) } })
 }
 
-/** readNote checks a note that somebody else wrote. Undefined: it is none. */
+/** Checks a note that another program may have written. Undefined: it is none. */
 export function readNote(text: string): NodeNote | undefined {
   let value: unknown
   try {
@@ -88,7 +91,7 @@ export function readNote(text: string): NodeNote | undefined {
   } catch {
     return undefined
   }
-  // Nodes of the version before tell less.
+  // Nodes of the version before report less.
   const note = isRecord(value) ? { ...NOT_TOLD, name: value.host, ...value } : value
   return isNote(note) ? note : undefined
 }

@@ -40,7 +40,7 @@ export const OVERRIDE_OPERATIONS = [
   OVERRIDES.list({
     id: 'listOverrides',
     summary: "limits of a customer's own",
-    query: { api_key_id: { schema: ID, doc: 'those of one key; left out: those for all keys' } },
+    query: { api_key_id: { schema: ID, doc: 'overrides of one key; left out: overrides for all keys' } },
     errors: ['RECORD_UNKNOWN'],
     where: async (call) => {
       const subject = await subjectOf(call, call.query.api_key_id)
@@ -50,7 +50,7 @@ export const OVERRIDE_OPERATIONS = [
   OVERRIDES.create({
     ...FORM,
     id: 'createOverride',
-    summary: 'give a customer, or one key, a limit of its own',
+    summary: 'give a customer, or one key, an individual limit',
     errors: ['RECORD_UNKNOWN', 'RECORD_EXISTS', ...SCOPE_ERRORS],
     fixed: async (call) => ({ fields: { id: randomUUID(), subject: await subjectOf(call, call.body.api_key_id) } }),
     check: checkOverride,

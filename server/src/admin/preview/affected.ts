@@ -6,10 +6,10 @@ export type RecordChange = Extract<ProposedChange, { kind: 'record' }>
 
 /** Affected is whom changes of records are about. */
 export interface Affected extends Callers {
-  /** Those whose requests would all be refused, and those that were blocked and would not be any more. */
+  /** Callers whose requests would all be refused, and callers that were blocked and would not be any more. */
   readonly stopped: Callers
   readonly freed: Callers
-  /** Addresses that a change is about: whose they are, nobody knows. */
+  /** A change is about addresses: whose they are is unknown. */
   readonly hasAddresses: boolean
 }
 
@@ -18,11 +18,14 @@ interface Names {
   readonly keys: Set<string>
 }
 
-const nobody = (): Names => ({ customers: new Set(), keys: new Set() })
+const noNames = (): Names => ({ customers: new Set(), keys: new Set() })
 
-/** affectedBy finds whom changes are about, by the book in force. With 100,000 customers, a tier takes some milliseconds. */
+/**
+ * affectedBy finds whom changes are about, by the book in force. With 100,000 customers, a tier takes some
+ * milliseconds.
+ */
 export function affectedBy(changes: readonly RecordChange[], book: QuotaBook): Affected {
-  const [all, stopped, freed] = [nobody(), nobody(), nobody()]
+  const [all, stopped, freed] = [noNames(), noNames(), noNames()]
   let hasAddresses = false
   for (const change of changes) {
     if (change.table === 'blocks') {

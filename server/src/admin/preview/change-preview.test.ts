@@ -94,7 +94,7 @@ const record = (table: string, id: string, after: unknown, before?: unknown): Pr
 const raise = (most: number, more = {}) =>
   record('overrides', 'o', override('o', ofCustomer('acme'), most, { unit: 'hour', ...more }))
 
-/** lines spells what is told of each limit: `name refused/requests → from..to`. */
+/** Formats what is reported of each limit: `name refused/requests → from..to`. */
 const lines = ({ traffic }: PreviewOutcome): string[] =>
   traffic.flatMap(({ kind, limits }) =>
     limits.map(({ domain, ruleId, requests, refused, refusedAfter }) => {
@@ -189,7 +189,7 @@ describe('a preview of a change', () => {
     ])
   })
 
-  it('of a tier adds up the customers that have it, and those with limits of their own keep them', async () => {
+  it('of a tier adds up the customers that have it, and those with individual limits keep them', async () => {
     const own = override('own', ofCustomer('gamma'), 1_000, { unit: 'hour' })
     const records = { customers: [customer('gamma', { tier: 'free' })], overrides: [own] }
     const now = [hour('customer', 100, 20), hour('customer', 500, 0, { customerId: 'gamma' })]
@@ -217,7 +217,7 @@ describe('a preview of a change', () => {
     ])
   })
 
-  it('of what changes no limit tells of none', async () => {
+  it('of a change of no limit lists none', async () => {
     const { preview } = scene()
     const outcome = await preview(record('customers', 'acme', customer('acme', { tier: 'free', name: 'Acme' })))
     expect([lines(outcome), outcome.affectedCustomers]).toEqual([[], 1])
@@ -283,7 +283,7 @@ descriptors:
   - {key: user, shadow_mode: true, rate_limit: {unit: hour, requests_per_unit: 5}}
 `
 
-  it('names those that would be others, and what they did in the last hour', async () => {
+  it('names the rules that would change, and what they did in the last hour', async () => {
     const { preview } = scene({ activity: [did('customer', 100, 50), did('api_key', 9, 1)] })
     const outcome = await preview({ kind: 'rules', text: TEXT })
     expect(outcome.affectedCustomers).toBeUndefined()
@@ -307,7 +307,7 @@ descriptors:
     expect([lines(outcome), outcome.affectedCustomers]).toEqual([[after], undefined])
   })
 
-  it('of a switch for all is of all rules, but for those with a switch of their own', async () => {
+  it('of a switch for all is of all rules, except rules with their own switch', async () => {
     const { preview, book } = scene({ activity: [did('customer', 100, 50), did('api_key', 30, 10)] })
     book.put('switches', 'shop/api_key', ruleSwitch({ domain: 'shop', id: 'api_key' }, 'enforce'))
     const outcome = await preview(record('switches', '*', ruleSwitch(undefined, 'off')))

@@ -38,7 +38,7 @@ export interface ChangePreviewParts {
 const NOTHING: PreviewOutcome = { affectedCustomers: 0, traffic: [], trafficUnknown: undefined, notes: [] }
 const SHADOW = 'Nothing is refused: the service runs with --shadow-mode.'
 const NO_RECORDS = 'Records are not in force here yet.'
-const BEHIND = 'This node has not read the newest records yet: where the change is in force is told by older ones.'
+const BEHIND = 'This node has not read the newest records yet: where the change is in force is judged by older ones.'
 
 /** ChangePreview says what changes would come to, by what is known of requests that were made. */
 export class ChangePreview implements Preview {

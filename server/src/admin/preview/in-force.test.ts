@@ -92,7 +92,7 @@ describe('an override is in force on', () => {
     expect(found.warnings).toEqual([])
   })
 
-  it('the rules that it names, and on those of one key alone where it is for a key', async () => {
+  it('the rules that it names, and only on those of one key where it is for a key', async () => {
     const of = async (more: Parameters<typeof override>[3]) =>
       lines(await inForce(ACME, [change('overrides', 'o', hourly(700, more))]))
     expect(await of({ domain: 'shop', rule: 'api_key' })).toEqual(['shop/api_key 2/hour → 700/hour raised'])
@@ -118,7 +118,7 @@ describe('an override is in force on', () => {
     ])
   })
 
-  it('those of a key that is made by the same request', async () => {
+  it('the rules of a key that is made by the same request', async () => {
     const changes = [
       change('api_keys', 'new', key('new', undefined)),
       change('overrides', 'o', hourly(50, { subject: ofKey('new'), domain: 'shop' })),
@@ -126,7 +126,7 @@ describe('an override is in force on', () => {
     expect(lines(await inForce({}, changes))).toEqual(['shop/api_key 2/hour → 50/hour raised'])
   })
 
-  it('those that a key would lead to, of a customer who has none yet, and says so', async () => {
+  it('the rules that a key would lead to, of a customer who has none yet, and says so', async () => {
     const found = await inForce({ customers: [customer('acme')] }, [
       change('overrides', 'o', hourly(700, { domain: 'llm' })),
     ])
@@ -134,7 +134,7 @@ describe('an override is in force on', () => {
     expect(found.warnings).toEqual(['acme has no API key yet: rules about api_key, x-api-key apply once it has one.'])
   })
 
-  it('a value of its own that the rules name', async () => {
+  it('a separate value that the rules name', async () => {
     const named: RuleFile = {
       domain: 'named',
       descriptors: [
@@ -335,7 +335,7 @@ describe('where a change is in force', () => {
     expect(found.warnings).toEqual([
       'Switched off, so that nothing is refused: api_key of llm.',
       'Nothing is refused: the service runs with --shadow-mode.',
-      'This node has not read the newest records yet: where the change is in force is told by older ones.',
+      'This node has not read the newest records yet: where the change is in force is judged by older ones.',
     ])
   })
 })

@@ -29,7 +29,7 @@ export interface InForceParts {
 
 /** What was found of changes, for the answer and for the reasons in it. */
 export interface FoundRules {
-  /** Those that the changes are in force on, each pair of limits once. */
+  /** The rules that the changes are in force on, each pair of limits once. */
   readonly rules: readonly RuleInForce[]
   /** The same, as they were reached. */
   readonly touched: readonly ReachedRule[]
@@ -47,7 +47,9 @@ const ANY_KEY = '$any'
 
 type Callers = ReadonlyMap<string, ReachingCaller>
 
-/** Finds the rules that changes of records are in force on, by asking the rules what is decided before and after them. */
+/**
+ * Finds the rules that changes of records are in force on, by asking the rules what is decided before and after them.
+ */
 export function rulesInForce(changes: readonly RecordChange[], parts: InForceParts): FoundRules {
   return new Search(changes, parts).run()
 }
@@ -101,8 +103,8 @@ class Search {
         for (const each of found.rules) {
           if (!this.#isTouched(each, tier)) continue
           touched.push(each)
-          const told = this.#told(each)
-          rules.set(JSON.stringify(told), told)
+          const rule = this.#ruleInForce(each)
+          rules.set(JSON.stringify(rule), rule)
         }
       }
     }
@@ -185,7 +187,7 @@ class Search {
     })
   }
 
-  #told({ domain, id, name, before, after }: ReachedRule): RuleInForce {
+  #ruleInForce({ domain, id, name, before, after }: ReachedRule): RuleInForce {
     const [was, is] = [limitOfRule(before?.rule), limitOfRule(after?.rule)]
     const override = this.#changes.find((change) => change.table === 'overrides' && isOf(after, change.id))
     return {

@@ -12,7 +12,7 @@ const month = (limit: number): LimitOptions => ({ limit, algorithm: 'fixed_windo
 const places = (limit: number): LimitOptions => ({ limit, algorithm: 'concurrency' })
 const bucket = (limit: number, burst: number) => per(limit, '1m', { algorithm: 'token_bucket', burst })
 
-// Their rates differ by less than doubles tell apart, and their counts the other way.
+// Their rates differ by less than doubles can show, and their counts the other way.
 const MOST = per(4_294_967_295, 73 * 4_294_967_295 - 1)
 const ONE_LESS = per(4_294_967_294, 73 * 4_294_967_295 - 74)
 
@@ -40,7 +40,7 @@ describe('a change of a limit', () => {
     expect(effectOf(before && compileLimit(before), after && compileLimit(after))).toBe(effect)
   })
 
-  it('is told in numbers that people write', () => {
+  it('is given in numbers that people write', () => {
     expect(plainLimit(compileLimit(per(5, '90s')))).toEqual({
       ...{ requestsPerUnit: 5, unit: undefined, windowMs: 90_000, burst: undefined },
     })

@@ -12,11 +12,14 @@ interface Sum extends LimitPlace {
   why: string | undefined
 }
 
-/** Limits that are shown: those with the most requests. */
+/** How many limits are shown, the ones with the most requests first. */
 export const MAX_LIMITS = 20
 const UNCOUNTED = 'The limit is new: what it would have refused was not counted.'
 
-/** LimitSums adds up, by limit, what callers did and would have been refused. What is not known of one, is not known of the sum. */
+/**
+ * LimitSums adds up, by limit, what callers did and would have been refused. What is not known of one, is not known of
+ * the sum.
+ */
 export class LimitSums {
   readonly #sums = new Map<string, Sum>()
 
@@ -33,7 +36,7 @@ export class LimitSums {
     this.#of(place, { requests: undefined, refused: undefined, refusedAfter: undefined, why: UNCOUNTED })
   }
 
-  told(): { readonly limits: readonly LimitTraffic[]; readonly limitsLeftOut: number } {
+  listed(): { readonly limits: readonly LimitTraffic[]; readonly limitsLeftOut: number } {
     const all = [...this.#sums.values()].sort((a, b) => (b.requests ?? 0) - (a.requests ?? 0))
     return { limits: all.slice(0, MAX_LIMITS), limitsLeftOut: Math.max(0, all.length - MAX_LIMITS) }
   }

@@ -29,7 +29,9 @@ export interface NamedLimitsParts {
 /** How many callers with different limits are looked at: each takes up to 20 ms, by 10,000 rules. */
 export const MAX_LOOKS = 64
 
-/** NamedLimitsOf finds the limits of callers by the names that their use is counted under. Callers of a kind are looked at once. */
+/**
+ * Finds the limits of callers by the names that their use is counted under. Callers of a kind are looked up only once.
+ */
 export class NamedLimitsOf {
   readonly #parts: NamedLimitsParts
   readonly #known = new Map<string, NamedLimits>()
@@ -70,7 +72,7 @@ export class NamedLimitsOf {
   }
 }
 
-/** kindOf tells apart callers whose limits may differ. */
+/** Distinguishes callers whose limits may differ. */
 function kindOf(account: CustomerRecord | KeyRecord | undefined, keyId: string): string {
   const place = keyId === '' ? 'customer' : 'key'
   if (account === undefined) return place
@@ -91,7 +93,10 @@ function namedBy(found: readonly FoundLimit[]): NamedLimits {
   return named
 }
 
-/** isOneCounter says whether the rule leaves nothing open but who is calling. In quota mode, others have a say in what it refuses. */
+/**
+ * isOneCounter says whether the rule leaves nothing open but who is calling. In quota mode, others have a say in what
+ * it refuses.
+ */
 function isOneCounter({ rule: { path, quota }, callerAt }: FoundLimit): boolean {
   return !quota && path.every((step, i) => (i === callerAt || !step.isOpen) && step.sharedAs === undefined)
 }

@@ -86,8 +86,8 @@ export class RecordEffects {
     const sums = new LimitSums()
     for (const row of rows) this.#addEffect(sums, row, rows, { fromMs, toMs: Math.max(toMs, fromMs + 1) })
     for (const limit of this.#newLimits()) sums.addUncounted(limit)
-    if (this.#before.isFull || this.#after.isFull) return `More than ${MAX_LOOKS} of them have limits of their own.`
-    return { rows: rows.length, period: { kind, fromMs, toMs, ...sums.told() } }
+    if (this.#before.isFull || this.#after.isFull) return `More than ${MAX_LOOKS} of them have individual limits.`
+    return { rows: rows.length, period: { kind, fromMs, toMs, ...sums.listed() } }
   }
 
   #addEffect(sums: LimitSums, row: CallerHour, rows: readonly CallerHour[], span: Span): void {
@@ -104,7 +104,7 @@ export class RecordEffects {
       if (place.ruleId === BLOCKED) sums.add(place, row, undefined, UNASKED)
       return
     }
-    const hasOthers = rows.some((other) => other !== row && isBeside(other, row, place.domain))
+    const hasOthers = rows.some((other) => other !== row && sharesCaller(other, row, place.domain))
     const effect = this.#effectOf(row, { before, after, hasOthers, ...span })
     if (effect !== undefined) sums.add(place, row, effect.range, effect.why)
   }
@@ -150,7 +150,9 @@ export class RecordEffects {
     }
   }
 
-  /** #examples are callers who stand for all that are affected: a customer, one of its keys, and keys that are named. */
+  /**
+   * #examples are callers who stand for all that are affected: a customer, one of its keys, and keys that are named.
+   */
   *#examples(): Iterable<readonly [customerId: string, keyId: string]> {
     const [customerId] = this.#affected.customers
     if (customerId !== undefined) yield [customerId, '']
@@ -216,8 +218,8 @@ function isSame(a: Limit | undefined, b: Limit | undefined): boolean {
 const has = ({ customers, keys }: Callers, { customerId, keyId }: CallerHour): boolean =>
   customers.has(customerId) || (keyId !== '' && keys.has(keyId))
 
-/** isBeside says whether another limit decided about requests of the same caller, in the same domain. */
-function isBeside(other: CallerHour, row: CallerHour, domain: string): boolean {
+/** Returns whether another limit decided about requests of the same caller, in the same domain. */
+function sharesCaller(other: CallerHour, row: CallerHour, domain: string): boolean {
   return (
     other.customerId === row.customerId &&
     (other.keyId === row.keyId || (row.customerId !== '' && (other.keyId === '' || row.keyId === ''))) &&

@@ -40,10 +40,10 @@ describe('what is wrong with a stored tier', () => {
       /"flat" is reached by an API key or a customer$/,
     ],
     ['rules that no tier changes', 'fixed', { rate_limit: limit(5) }, /"fixed" is reached by/],
-  ])('is told: %s', (_, domain, limits, problem) => {
-    const told = check.ofTier(tier(domain, 'gold', limits))
-    if (problem === undefined) expect(told).toBeUndefined()
-    else expect(told).toMatch(problem)
+  ])('is reported: %s', (_, domain, limits, problem) => {
+    const found = check.ofTier(tier(domain, 'gold', limits))
+    if (problem === undefined) expect(found).toBeUndefined()
+    else expect(found).toMatch(problem)
   })
 })
 
@@ -62,9 +62,9 @@ describe('what is wrong with an override', () => {
     ['more than a log counts', { requestsPerUnit: 20_000 }, 'acme', /20000/],
     ['nothing where the log is another domain', { requestsPerUnit: 20_000, domain: 'plain' }, 'acme', undefined],
     ['a calendar in a time zone that there is not', { algorithm: 'calendar', unit: 'month' }, 'mars', /Mars/],
-  ])('is told: %s', (_, changes, who, problem) => {
-    const told = check.ofOverride(override('o', ofCustomer(who), 5, changes))
-    if (problem === undefined) expect(told).toBeUndefined()
-    else expect(told).toMatch(problem)
+  ])('is reported: %s', (_, changes, who, problem) => {
+    const found = check.ofOverride(override('o', ofCustomer(who), 5, changes))
+    if (problem === undefined) expect(found).toBeUndefined()
+    else expect(found).toMatch(problem)
   })
 })

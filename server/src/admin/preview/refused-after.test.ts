@@ -34,7 +34,7 @@ describe('what would have been refused', () => {
     expect(range(of, before, after)).toEqual(bounds)
   })
 
-  it('is not computed from sums of several counters, of costs, or beside other limits', () => {
+  it('is not computed from sums of several counters, of costs, or together with other limits', () => {
     const raise = [counts(100, 50), fixed(100), fixed(120)] as const
     expect(range(...raise, { isOneCounter: false })).toEqual([0, 30])
     expect(range(...raise, { hasOthers: true })).toEqual([30, 50])
@@ -92,7 +92,7 @@ function timesOf(random: () => number): readonly number[] {
   return times.filter((ms) => ms < FROM_MS + HOUR).sort((a, b) => a - b)
 }
 
-/** play makes requests; those of the hour itself are decided by `during`. It returns what became of these. */
+/** Makes requests; `during` decides those of the hour itself. It returns what became of these. */
 function play(times: readonly number[], earlier: Limit, during: Limit): HourCounts {
   let nowMs = 0
   const store = new MemoryStore({ clock: { nowMs: () => nowMs } })

@@ -22,10 +22,10 @@ export interface RuleEffectsParts {
 }
 
 const HOUR_MS = 3_600_000
-/** Rules that are told of by name. */
-const MAX_TOLD = 20
-/** Whom a rule is about, nobody knows: its callers may have no record. */
-const NOBODY_KNOWS = undefined
+/** How many rules are listed by name. */
+const MAX_NAMED = 20
+/** Whom a rule is about is unknown: its callers may have no record. */
+const UNKNOWN_CALLERS = undefined
 
 interface Effect {
   readonly range: CountRange | undefined
@@ -34,7 +34,10 @@ interface Effect {
 
 type EffectOf = (activity: RuleActivity, hasOthers: boolean) => Effect | undefined
 
-/** RuleEffects compares what rules did in the last hour, on all nodes, with what they would do under other rules or switches. */
+/**
+ * RuleEffects compares what rules did in the last hour, on all nodes, with what they would do under other rules or
+ * switches.
+ */
 export class RuleEffects {
   readonly #parts: RuleEffectsParts
 
@@ -49,8 +52,8 @@ export class RuleEffects {
     const all = diffOf(this.#parts.rules, next)
     const changes = all.filter(({ after }) => after !== undefined || compile.mergeDomains !== true)
     if (changes.length === 0) return { ...NOTHING, affectedCustomers: 0, notes: ['No rule would change.'] }
-    const told = changes.slice(0, MAX_TOLD).map(({ note }) => note)
-    if (changes.length > MAX_TOLD) told.push(`and ${changes.length - MAX_TOLD} more`)
+    const named = changes.slice(0, MAX_NAMED).map(({ note }) => note)
+    if (changes.length > MAX_NAMED) named.push(`and ${changes.length - MAX_NAMED} more`)
     const byName = new Map<string, Difference[]>()
     for (const change of changes) {
       const known = byName.get(nameOf(change))
@@ -61,7 +64,7 @@ export class RuleEffects {
       (each, hasOthers) => edited(byName.get(nameOf(each)), each, hasOthers),
       [...byName.values()],
     )
-    return { ...outcome, notes: [...told, ...outcome.notes] }
+    return { ...outcome, notes: [...named, ...outcome.notes] }
   }
 
   /** ofSwitch compares with a switch of one rule, of all, or of a layer. */
@@ -100,13 +103,18 @@ export class RuleEffects {
       sums.addUncounted({ domain, ruleId: id })
     return {
       ...NOTHING,
-      traffic: [{ kind: 'last_hour', fromMs: nowMs - HOUR_MS, toMs: nowMs, ...sums.told() }],
+      traffic: [{ kind: 'last_hour', fromMs: nowMs - HOUR_MS, toMs: nowMs, ...sums.listed() }],
       notes: partly(nodesLeftOut, rulesLeftOut),
     }
   }
 }
 
-const NOTHING: PreviewOutcome = { affectedCustomers: NOBODY_KNOWS, traffic: [], trafficUnknown: undefined, notes: [] }
+const NOTHING: PreviewOutcome = {
+  affectedCustomers: UNKNOWN_CALLERS,
+  traffic: [],
+  trafficUnknown: undefined,
+  notes: [],
+}
 /** The layers that refuse without asking a rule. */
 const UNCOUNTED_LAYERS = LAYERS.filter((layer) => layer !== 'rate' && layer !== 'concurrency').map((layer) =>
   switchId({ domain: LAYER_DOMAIN, id: layer }),
@@ -203,7 +211,7 @@ function diffOf(now: RuleSet, next: RuleSet): readonly Difference[] {
   return differences
 }
 
-/** placed lists the rules of the domains of a text, by names that tell tiers apart. */
+/** placed lists the rules of the domains of a text, by names that distinguish tiers. */
 function placed(rules: RuleSet, text: RuleSet): ReadonlyMap<string, PlacedRule> {
   const found = new Map<string, PlacedRule>()
   for (const each of rulesOf(rules)) {

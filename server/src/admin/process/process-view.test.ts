@@ -92,7 +92,7 @@ describe('what a process remembers', () => {
     expect(view.refusalsOf()[0].key).toContain('api_key=')
   })
 
-  it('is remembered once a second of one counter: a flood pushes nobody out', async () => {
+  it('is remembered once a second of one counter: a flood pushes no one out', async () => {
     const { view, hits } = scene({})
     await hits('user=bob', 11)
     await hits('api_key=flood', 2_000)
@@ -100,7 +100,7 @@ describe('what a process remembers', () => {
   })
 })
 
-describe('a reset that another node was told of', () => {
+describe('a reset that another node was asked for', () => {
   it('forgets what this process alone can name: keys that it saw, and values that no rule names', async () => {
     const { view, hits } = scene(ACME)
     expect([await hits('api_key=k1-secret', 3), await hits('api_key=k1-secret path=/a', 2)]).toEqual(['++-', '+-'])
@@ -149,7 +149,7 @@ describe('the usage that the owner of a key sees', () => {
     expect(await view.usageOf('k1-secret')).toMatchObject([{ descriptor: 'default', used: 1, remaining: 1, limit: 2 }])
   })
 
-  it('is nothing for a key that nobody has', async () => {
+  it('is nothing for a key that no one has', async () => {
     const { view } = scene(ACME)
     expect(await view.usageOf('stranger')).toBeUndefined()
   })

@@ -27,7 +27,7 @@ export interface ProcessViewParts {
   readonly store: Store
 }
 
-/** A ProcessView is what a process that decides knows for those who look: what it counted last, whom it refused, which keys it saw. */
+/** What the views read from a process that decides: what it counted last, whom it refused, which keys it saw. */
 export class ProcessView implements OwnUsage {
   readonly live = new LiveTally()
   readonly refusals: Refusals
@@ -63,7 +63,7 @@ export class ProcessView implements OwnUsage {
     return [this.live, this.refusals, this.nearLimits]
   }
 
-  /** refusalsOf lists refusals of those who are named, as `customer ID` or `key ID`; of all where nobody is. */
+  /** Lists the refusals of the callers that are named, as `customer ID` or `key ID`; of all where none is. */
   refusalsOf(about: readonly string[] = []): readonly RefusedRequest[] {
     const names = new Set(about)
     if (names.size === 0) return this.refusals.list(() => true)
@@ -82,9 +82,9 @@ export class ProcessView implements OwnUsage {
     )
   }
 
-  /** owners are the ids of API keys' records, by how the keys are spelled for people. */
-  owners(spelled: readonly string[] = []): Promise<Readonly<Record<string, string>>> {
-    return keyOwners(this.#book(), this.#parts.keys, spelled)
+  /** Returns the ids of API keys' records, by how the keys are shown. */
+  owners(shown: readonly string[] = []): Promise<Readonly<Record<string, string>>> {
+    return keyOwners(this.#book(), this.#parts.keys, shown)
   }
 
   /** noticed forgets what a node, this one or another, has reset. */
@@ -94,7 +94,7 @@ export class ProcessView implements OwnUsage {
     else if (kind === 'reset_caller') void this.forget(key)
   }
 
-  /** forget resets what this process knows of a caller that another node was told to reset. It never rejects. */
+  /** Resets what this process counts for a caller that another node was asked to reset. It never rejects. */
   async forget(caller: string): Promise<void> {
     const target = targetOf(caller)
     if (target === undefined) return
@@ -104,7 +104,7 @@ export class ProcessView implements OwnUsage {
         await this.#parts.store.reset(key, limit as Parameters<Store['reset']>[1])
       }
     } catch {
-      // Redis is away: who asked for the reset was told so.
+      // Redis is unavailable: the request for the reset got that as its error.
     } finally {
       // Last: what was decided before the reset may be remembered until then.
       const isCaller = ({ customerId, keyId }: KnownCaller): boolean =>
@@ -113,7 +113,7 @@ export class ProcessView implements OwnUsage {
     }
   }
 
-  /** usageOf looks at the limits of an API key. A key that nobody has takes the same looks. */
+  /** Looks at the limits of an API key. A key that no one has takes the same looks. */
   async usageOf(apiKey: string): Promise<readonly LimitState[] | undefined> {
     const book = this.#book()
     const [entry] = this.#parts.entries.keys

@@ -75,7 +75,7 @@ const USAGE = named(
   }),
 )
 
-/** What a request says of each override: the span and the reason are those of all. */
+/** What a request says of each override: the span and the reason are the same for all. */
 const { ticket: _ticket, reason: _why, effective_at: _from, expires_at: _to, ...OWN_FIELDS } = overrides.sent.whole
 const OWN_FORM: Schema = object(OWN_FIELDS)
 
@@ -106,7 +106,10 @@ function quotaJson(call: OfKey, tier: string | undefined, overrides: readonly Ov
   }
 }
 
-/** Returns the key's own limit for every rule or, where it has none, the limit at the first rule: its own there, or the rule's. */
+/**
+ * Returns the key's own limit for every rule or, where it has none, the limit at the first rule: its own there, or the
+ * rule's.
+ */
 function defaultJson(overrides: readonly Override[], first: DefaultLimit | undefined) {
   const plain = overrides.find(isPlain)
   if (plain !== undefined) return { ...plainJson(plain), domain: null, rule: null }
@@ -124,7 +127,7 @@ const plainJson = ({ requestsPerUnit, unit }: Pick<DefaultLimit, 'requestsPerUni
 
 const isPlain = ({ descriptor, domain }: Override): boolean => descriptor === 'default' && domain === undefined
 
-/** aboutOf tells apart what overrides of one key are about. */
+/** Identifies what an override of a key is about. */
 const aboutOf = ({ descriptor, domain, rule }: Pick<Override, 'descriptor' | 'domain' | 'rule'>): string =>
   JSON.stringify([descriptor, domain, rule])
 
@@ -182,7 +185,8 @@ export const QUOTA_OPERATIONS = [
     path: '/quotas/{api_key}',
     tag: 'quotas',
     role: 'operator',
-    summary: 'give an API key a tier and limits of its own, in place of those it had; a key that is not known is added',
+    summary:
+      'give an API key a tier and individual limits, which replace the ones it had; a key that is not known is added',
     params: PARAM,
     body: named(
       'QuotaFields',

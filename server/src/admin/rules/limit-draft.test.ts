@@ -34,7 +34,7 @@ describe('a draft of a limit', () => {
     expect((await ask('POST', 'rules/draft', { body })).status).toBe(404)
   })
 
-  it('is for those who may put rules', async () => {
+  it('is for roles that may put rules', async () => {
     const { ask } = await startAdmin()
     const body = { text: RULES, domain: 'shop', id: 'user' }
     expect((await ask('POST', 'rules/draft', { body, as: 'operator' })).status).toBe(403)

@@ -88,7 +88,7 @@ test('a burst is taken away, and added', () => {
   expect(changeLimit(text, found, { ...found.says, burst: '50' })).toBe(TEXT)
 })
 
-test('shadow mode stands beside the key, and is switched where it stands', () => {
+test('shadow mode stands next to the key, and is switched where it stands', () => {
   const found = place('user')
   const on = changeLimit(TEXT, found, { ...found.says, shadow: true })
   expect(on).toContain('  - key: user # each of them\n    shadow_mode: true\n    tiered: true')
@@ -97,7 +97,7 @@ test('shadow mode stands beside the key, and is switched where it stands', () =>
   expect(changeLimit(on, again, { ...again.says, shadow: false })).toBe(on.replace('mode: true', 'mode: false'))
 })
 
-test('several fields at once', () => {
+test('several fields in one edit', () => {
   expect(
     changed('user/endpoint=POST /orders#2', { requests: '5', unit: undefined, window: '2h', shadow: true })[1],
   ).toEqual(['        shadow_mode: true', '          - window: 2h', '            requests_per_unit: 5'])

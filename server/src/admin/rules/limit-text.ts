@@ -4,7 +4,9 @@ import { invalid } from '../api/values.ts'
 
 const BUCKETS = ['token_bucket', 'gcra', 'leaky_bucket']
 
-/** A LimitPlace is where a limit stands in a text of rules, and what the text says there itself. Defaults are elsewhere. */
+/**
+ * A LimitPlace is where a limit stands in a text of rules, and what the text says there itself. Defaults are elsewhere.
+ */
 export interface LimitPlace {
   readonly domain: string
   readonly id: string
@@ -108,7 +110,7 @@ class Finder {
   }
 }
 
-/** stepOf spells a descriptor as ids do. */
+/** Writes a descriptor as ids do. */
 function stepOf(descriptor: YAMLMap): string {
   const key = plain(descriptor, 'key') ?? ''
   const cidr = descriptor.get('cidr')
@@ -180,7 +182,7 @@ function spanOf(node: Node): { from: number; to: number } {
   return { from, to }
 }
 
-/** addition stands behind the first pair with a plain value: in the same brackets, or on a line of its own. */
+/** addition stands behind the first pair with a plain value: in the same brackets, or on a new line. */
 function addition(text: string, map: YAMLMap, added: string): Edit {
   const pairs = map.items.filter(({ value }) => isScalar(value)) as ScalarPair[]
   const last = map.flow ? pairs.at(-1) : pairs[0]

@@ -4,9 +4,9 @@ import type { Unit } from '../../edge/rls/rule-forms.ts'
 import { unitOf } from '../../edge/rls/rule-forms.ts'
 
 /**
- * listRules spells the rules in force, a line for each limit, in the form of envoyproxy/ratelimit's /rlconfig:
- * `domain.key_value.key: unit=MINUTE requests_per_unit=5, shadow_mode: false, quota_mode: false`. What follows the `#` is
- * ours: the limit with all that the rest of the line cannot say.
+ * Lists the rules in force, a line for each limit, in the form of envoyproxy/ratelimit's /rlconfig:
+ * `domain.key_value.key: unit=MINUTE requests_per_unit=5, shadow_mode: false, quota_mode: false`. What follows the `#`
+ * is ours: the limit with all that the rest of the line cannot say.
  */
 export function listRules(rules: RuleSet): string[] {
   const lines: string[] = []

@@ -101,7 +101,7 @@ describe('a tree of rules', () => {
 describe('rules of a state', () => {
   const idsOf = (json: unknown): string[] => ids(json as Listed)
 
-  it('are those that report alone: by the switch of the rule, then of all, then by themselves', async () => {
+  it('are the rules that only report: by the switch of the rule, then of all, then by the file', async () => {
     const { ask } = await startAdmin()
     const inShadow = async () => idsOf((await ask('GET', 'rules?only=shadow', { as: 'viewer' })).json)
     const put = (rule: object | null, mode: string) => ask('PUT', 'rules/switches', { body: { rule, mode } })
@@ -112,7 +112,7 @@ describe('rules of a state', () => {
     expect(await inShadow()).toEqual(['user'])
   })
 
-  it('are those that refused lately', async () => {
+  it('are the rules that refused lately', async () => {
     const { ask } = await startAdmin()
     for (const span of ['minute', 'hour']) {
       expect(idsOf((await ask('GET', `rules?only=refusing&span=${span}`)).json)).toEqual(['user'])

@@ -66,7 +66,7 @@ export const LAYER_OPERATIONS = [
     path: '/layers',
     tag: 'rules',
     role: 'operator',
-    summary: 'switch a whole layer, at once and on every node: on, shadow (count, never refuse) or off',
+    summary: 'switch a whole layer, immediately and on every node: on, shadow (count, never refuse) or off',
     body: named('NewLayer', object({ layer: needed(LAYER), mode: needed(MODE), reason: optional(REASON) })),
     ifMatch: 'optional',
     answer: { status: 200, schema: LAYER_SWITCH, etag: true },

@@ -18,7 +18,7 @@ export const SWITCH_OPERATIONS = [
   SWITCHES.list({ id: 'listSwitches', summary: 'rules that were switched off, to shadow, or on' }),
   SWITCHES.put({
     id: 'putSwitch',
-    summary: 'switch one rule, or all, at once and on every node: off, shadow (report, never refuse) or enforce',
+    summary: 'switch one rule, or all, immediately and on every node: off, shadow (report, never refuse) or enforce',
     form: 'NewSwitch',
     sent: { rule: nullable(RULE_NAME, 'null: every rule') },
     errors: ['RECORD_UNKNOWN', 'VERSION_STALE'],

@@ -55,7 +55,7 @@ export const TIER_OPERATIONS = [
   TIERS.list({
     id: 'listTiers',
     summary: 'tiers that stand in place of those in rule files',
-    query: { domain: { schema: text(256), doc: 'those of a domain' } },
+    query: { domain: { schema: text(256), doc: 'tiers of a domain' } },
     where: ({ query: { domain } }) => ({ domain }),
   }),
   TIERS.read({ id: 'readTier', summary: 'one tier' }),

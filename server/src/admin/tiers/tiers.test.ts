@@ -21,12 +21,12 @@ async function inForce(ask: Awaited<ReturnType<typeof startAdmin>>['ask']) {
 describe('tiers in force', () => {
   const FILE = ['enterprise', false, '5000 per 1m, sliding_window', '']
 
-  it('are those of rule files', async () => {
+  it('come from rule files', async () => {
     const { ask } = await startAdmin()
     expect(await inForce(ask)).toEqual([FILE])
   })
 
-  it('are those of the API in place of them, and beside them', async () => {
+  it('come from the API in their place, and in addition to them', async () => {
     const { ask } = await startAdmin()
     const text =
       'rate_limit: {unit: hour, requests_per_unit: 7}\ndescriptors: [{key: path, rate_limit: {unit: day, requests_per_unit: 1}}]'

@@ -53,7 +53,7 @@ export const TOKEN_OPERATIONS = [
     path: '/tokens/{token_id}',
     tag: 'tokens',
     role: 'admin',
-    summary: 'revoke a token: it and its sessions end at once',
+    summary: 'revoke a token: it and its sessions end immediately',
     params: { token_id: { schema: ID, doc: 'the id of the token, not the token' } },
     answer: { status: 200, schema: tokens.answer },
     errors: ['RECORD_UNKNOWN'],

@@ -40,9 +40,9 @@ function scene(records: Records, scoped: Partial<ScopedReport> = {}) {
   const time = { nowMs: 5_000_000 }
   let asked = 0
   let collected = 0
-  const processes = (async (_name: string, spelled?: readonly string[]) => {
+  const processes = (async (_name: string, shown?: readonly string[]) => {
     asked++
-    return [await view.owners(spelled)]
+    return [await view.owners(shown)]
   }) as unknown as AskProcesses
   const others = () => ({ ids: ['2'], away: 1 })
   const top = new FleetTop({
@@ -74,14 +74,14 @@ describe('the busiest keys of all rules', () => {
     const { top, hits } = scene(ACME)
     await hits(`api_key=${SECRET}`, 9)
     await hits('customer=beta', 7)
-    await hits('customer=nobody', 5)
+    await hits('customer=unknown', 5)
     await hits('user=bob', 4)
     const used = await top.top('used', '5m', 50)
     expect(used).toMatchObject({ nodes: 2, nodesLeftOut: 1, sinceMs: 5_000_000 - 300_000 })
     expect(used.items).toMatchObject([
       { rule: 'api_key', customerId: 'acme', keyId: 'k1', count: 9, missed: 0, share: 1, isShadow: false },
       { rule: 'customer', key: 'customer=beta', customerId: 'beta', keyId: undefined, count: 7, isShadow: true },
-      { key: 'customer=nobody', customerId: undefined, share: 0.417 },
+      { key: 'customer=unknown', customerId: undefined, share: 0.417 },
       { key: 'user=bob', customerId: undefined },
     ])
     expect(JSON.stringify(used)).not.toContain(SECRET)
@@ -133,7 +133,7 @@ describe('the busiest keys of all rules', () => {
     expect(await top.top('used', '5m', 50)).toMatchObject({ items: [], nodes: 1, nodesLeftOut: 2 })
   })
 
-  it('are collected once a second, and owners looked for twice a minute, however often somebody asks', async () => {
+  it('are collected once a second, and owners looked for twice a minute, however often the list is read', async () => {
     const { top, hits, time, counts } = scene(ACME)
     await hits('api_key=nobody-has-this-key-0123456789', 3)
     await Promise.all(Array.from({ length: 100 }, () => top.top('used', '5m', 50)))
@@ -148,7 +148,7 @@ describe('the busiest keys of all rules', () => {
     expect(counts().asked).toBe(asked + 1)
   })
 
-  it('survive keys that are spelled like others', async () => {
+  it('survive keys that are written like others', async () => {
     const { top, hits } = scene(ACME)
     for (const value of ['__proto__', '<img src=x onerror=alert(1)>', '\u0000', '|=%', 'acme', '~0123456789abcdef']) {
       await hits(`customer=${value}`, 3)

@@ -9,7 +9,7 @@ import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { KeyRecord } from '../../quotas/book/records.ts'
 import { partKey } from '../api/parts.ts'
 import { customerOf } from '../callers/callers.ts'
-import { spelledSecret } from '../callers/key-owners.ts'
+import { shownSecret } from '../callers/key-owners.ts'
 import { FleetQuery } from '../fleet/fleet-query.ts'
 import type { FleetQuestions } from '../fleet/fleet-questions.ts'
 import { isText } from '../fleet/read-values.ts'
@@ -27,7 +27,7 @@ export interface TopKey {
   readonly key: string
   readonly customerId: string | undefined
   readonly keyId: string | undefined
-  /** At the least; up to `missed` more. */
+  /** At least; up to `missed` more. */
   readonly count: number
   readonly missed: number
   /** Of all that the rule refused, or was asked about. */
@@ -52,17 +52,17 @@ const MINUTES: Readonly<Record<TopPeriod, WindowMinutes>> = { '5m': 5, '1h': 60,
 const MINUTE_MS = 60_000
 /** Lists of other nodes are megabytes: a caller that asks again within this time gets the same. */
 const KEPT_MS = 1_000
-/** How long it is believed that nobody knows whose a key is. */
+/** How long an unknown owner of a key is not asked for again. */
 const UNKNOWN_MS = 30_000
 const REMEMBERED_KEYS = 4_096
 
-/** FleetTop ranks the keys of all rules together, and says whose they are where that is known. */
+/** Ranks the keys of all rules together, and says whose they are where that is known. */
 export class FleetTop {
   readonly #parts: FleetTopParts
   readonly #nowMs: () => number
   readonly #ownersQuery: FleetQuery<KeyOwners>
   #last: { readonly atMs: number; readonly report: Promise<ScopedReport> } | undefined
-  /** The ids of API keys' records by how the keys are spelled, and until when that is believed. */
+  /** The ids of API keys' records by how the keys are shown, and until when that is believed. */
   readonly #owners = new TwoGenerations<string, { readonly keyId: string | undefined; readonly untilMs: number }>(
     REMEMBERED_KEYS,
   )
@@ -112,7 +112,7 @@ export class FleetTop {
     })
   }
 
-  /** #callerIn finds the part of a key that tells who is calling. An API key that a rule does not hide is hidden here. */
+  /** Finds the part of a key that identifies the caller. An API key that a rule does not hide is hidden here. */
   #callerIn(key: string): Caller | undefined {
     const { entries } = this.#parts
     const parts = key.split('|')
@@ -120,8 +120,8 @@ export class FleetTop {
       const at = part.indexOf('=')
       const [name, value] = [part.slice(0, at), part.slice(at + 1)]
       if (entries.keys.includes(name)) {
-        const spelled = HASHED.test(value) ? value : this.#hidden(name, unescaped(value))
-        return { kind: 'keys', value: spelled, key: parts.with(i, `${name}=${spelled}`).join('|') }
+        const text = HASHED.test(value) ? value : this.#hidden(name, unescaped(value))
+        return { kind: 'keys', value: text, key: parts.with(i, `${name}=${text}`).join('|') }
       }
       if (entries.customers.includes(name)) return { kind: 'customers', value: unescaped(value), key }
     }
@@ -138,18 +138,17 @@ export class FleetTop {
     return { kind: 'ids', value, key: prefix === undefined ? key : `api_key=${prefix}…` }
   }
 
-  /** #hidden spells an API key that is in clear as it may be shown. Whose it is, the book knows. */
+  /** Returns an API key that is in clear as it may be shown. The book knows its owner. */
   #hidden(name: string, apiKey: string): string {
-    const spelled = spelledSecret(this.#parts.keys, apiKey)
+    const shown = shownSecret(this.#parts.keys, apiKey)
     const account = this.#parts.book()?.accounts?.('', { key: name, value: apiKey })
-    if (account instanceof KeyRecord)
-      this.#owners.set(spelled, { keyId: account.id, untilMs: Number.POSITIVE_INFINITY })
-    return spelled
+    if (account instanceof KeyRecord) this.#owners.set(shown, { keyId: account.id, untilMs: Number.POSITIVE_INFINITY })
+    return shown
   }
 
   #ownerOf(caller: Caller | undefined): Pick<TopKey, 'customerId' | 'keyId'> {
     const book = this.#parts.book()
-    if (caller === undefined || book === undefined) return NOBODY
+    if (caller === undefined || book === undefined) return NO_OWNER
     if (caller.kind === 'customers') return { customerId: book.customer(caller.value)?.id, keyId: undefined }
     const keyId = caller.kind === 'ids' ? caller.value : this.#owners.get(caller.value)?.keyId
     const record = keyId === undefined ? undefined : book.key(keyId)
@@ -161,16 +160,16 @@ export class FleetTop {
   }
 
   /** #learn asks the processes of this node, and then other nodes, whose keys those are that are not known yet. */
-  async #learn(spelled: readonly string[]): Promise<void> {
+  async #learn(shown: readonly string[]): Promise<void> {
     if (this.#parts.book() === undefined) return
     const nowMs = this.#nowMs()
-    const unknown = [...new Set(spelled)].filter((text) => !((this.#owners.get(text)?.untilMs ?? 0) > nowMs))
+    const unknown = [...new Set(shown)].filter((text) => !((this.#owners.get(text)?.untilMs ?? 0) > nowMs))
     if (unknown.length === 0) return
     const found: Record<string, string> = { ...(await this.#ownOwners(unknown)) }
     const missing = unknown.filter((text) => found[text] === undefined)
     if (missing.length > 0) {
       const { answers } = await this.#ownersQuery.others(missing)
-      for (const told of answers.values()) for (const text of missing) found[text] ??= told[text]
+      for (const answer of answers.values()) for (const text of missing) found[text] ??= answer[text]
     }
     for (const text of unknown) {
       const keyId = found[text]
@@ -183,7 +182,7 @@ export class FleetTop {
 type KeyOwners = Readonly<Record<string, string>>
 
 interface Caller {
-  /** A key as it is spelled, the id of a customer, or the id of a key's record. */
+  /** A key as it is shown, the id of a customer, or the id of a key's record. */
   readonly kind: 'keys' | 'customers' | 'ids'
   readonly value: string
   /** The whole key, as it may be shown. */
@@ -192,8 +191,8 @@ interface Caller {
 
 type Unnamed = Omit<TopKey, 'customerId' | 'keyId'>
 
-const NOBODY = { customerId: undefined, keyId: undefined }
-/** How a secret is spelled. */
+const NO_OWNER = { customerId: undefined, keyId: undefined }
+/** How a secret is shown. */
 export const HASHED = /~[0-9a-f]{16}$/
 
 function keysOf({ domain, rule, isShadow, windows }: RuleReport, by: TopRanking, minutes: WindowMinutes): Unnamed[] {
@@ -204,12 +203,12 @@ function keysOf({ domain, rule, isShadow, windows }: RuleReport, by: TopRanking,
   })
 }
 
-/** unescaped reads a value as keys of counters spell it. */
+/** Decodes a value from the form that it has in keys of counters. */
 export function unescaped(value: string): string {
   return value.replace(/%([0-9a-f]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-/** readOwners checks what another node told. */
+/** Checks what another node answered. */
 function readOwners(value: unknown): Readonly<Record<string, string>> | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const entries = Object.entries(value)

@@ -30,7 +30,7 @@ const TOP_KEY = named(
     key: needed(WORDS, 'whom it is about; secrets are hashed'),
     customer_id: nullable(WORDS, 'where it is known whose the key is'),
     api_key_id: nullable(WORDS),
-    count: needed(WHOLE, 'at the least'),
+    count: needed(WHOLE, 'at least'),
     missed: needed(WHOLE, 'by how much the count may be too low'),
     share: needed(NUMBER, 'of all that the rule refused, or was asked about: from 0 to 1'),
     is_shadow: needed(YES_OR_NO, 'the rule only reports'),
