@@ -18,7 +18,7 @@ const BASES = [
 /** Folders that are built, and so are not in the repository. */
 const BUILT = /^(?:server\/dist|site\/(?:content|dist)|node_modules)(?:\/|$)/
 /** Words in capitals that stand for a name, such as `NAME`. */
-const PLACEHOLDER = /\b(?:NAME|RECORD|GROUP|PATH|TEXT|FILE|FOLDER|N|THE_CODE)\b/
+const PLACEHOLDER = /\b(?:NAME|RECORD|VIEW|GROUP|PATH|TEXT|FILE|FOLDER|N|THE_CODE)\b/
 
 /** Not looked into: what is installed or built. */
 const SKIPPED = new Set(['node_modules', 'dist', '.git', '.sluice', 'content'])
