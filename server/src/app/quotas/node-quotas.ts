@@ -18,7 +18,7 @@ import { Readiness } from './readiness.ts'
 import { TableRules } from './table-rules.ts'
 import { untilRevision } from './until-revision.ts'
 
-/** How long the doors wait for a PostgreSQL that is there: without the quotas, who is blocked would pass. */
+/** How long the doors wait for an available PostgreSQL: without the quotas, blocked callers would pass. */
 const WAIT_MS = 2_000
 
 /** Faults that waiting does not fix. */

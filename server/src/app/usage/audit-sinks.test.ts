@@ -105,7 +105,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect(runner.figures).toEqual({ lag: 0, sent: 3 })
   })
 
-  it('goes on in the file where it stopped, whatever the database knows of it', async () => {
+  it('continues in the file where it stopped, whatever the database knows of it', async () => {
     const { change, run, db } = await open()
     const path = makePath()
     await change(4)
@@ -207,7 +207,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect([broker.sequences, broker.connections]).toEqual([[1, 2, 1, 2, 3], 2])
   })
 
-  it('is sent to Kafka by one node at a time; when that one ends, another goes on', async () => {
+  it('is sent to Kafka by one node at a time; when that one ends, another continues', async () => {
     const { change, run } = await open()
     const broker = new FakeBroker()
     const [one, other] = ['one', 'other'].map((holder) => run(new KafkaSink('audit', broker.connect), holder).runner)
@@ -223,7 +223,7 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
     expect([broker.sequences, other.figures.sent]).toEqual([upTo(5), 1])
   })
 
-  it('goes on with another node when the one that sent it is silent', async () => {
+  it('continues on another node when the one that sent it is silent', async () => {
     const { change, run, db } = await open()
     const broker = new FakeBroker()
     const [one, other] = ['one', 'other'].map((holder) => run(new KafkaSink('audit', broker.connect), holder).runner)

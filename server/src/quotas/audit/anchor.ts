@@ -1,10 +1,12 @@
 import type { AuditHead } from './audit-entry.ts'
 import type { SignedHead } from './signed-head.ts'
 
-/** An AnchoredHead is an entry as an anchor knows it. Without a signature, it is of a copy of the log itself. */
+/** An entry as an anchor knows it. Without a signature, it comes from a copy of the log itself. */
 export type AnchoredHead = AuditHead & { readonly signature?: string }
 
-/** An Anchor is outside of the database and knows the end of the audit log: it does not come back with an older database. */
+/**
+ * Knows the end of the audit log outside of the database: it does not go back when an older database is restored.
+ */
 export interface Anchor {
   readonly kind: 'file' | 'redis' | 'audit-file'
   /** As problems name it. */

@@ -26,7 +26,7 @@ export interface TestDatabase {
 }
 
 export interface Needs {
-  /** A server of its own, where that can be. */
+  /** A separate server, where that is possible. */
   readonly own?: boolean
   /** No tables: on PGlite they are there otherwise, with nothing of another test in them. */
   readonly bare?: boolean

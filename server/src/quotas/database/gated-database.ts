@@ -123,7 +123,7 @@ class Whole {
       await this.tx.query('RELEASE SAVEPOINT part')
       return result
     } catch (error) {
-      // A connection that is gone cannot roll back; its transaction is.
+      // A lost connection cannot roll back; the server ends its transaction.
       await this.tx.query('ROLLBACK TO SAVEPOINT part; RELEASE SAVEPOINT part').catch(() => {})
       throw error
     }

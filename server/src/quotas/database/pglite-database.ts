@@ -78,7 +78,7 @@ export class PgliteDatabase implements Database {
     const listener = { heard, missed }
     const isNew = !this.#listeners.has(channel)
     this.#listeners.add(channel, listener)
-    // A process that starts listens on every channel that there is by then; one that runs has to be asked.
+    // A process listens on every known channel when it starts; a running one has to be asked.
     const asked = this.#start().then(async (process) => {
       if (isNew) await process.ask({ channel }, this.#statementTimeoutMs)
     })

@@ -48,7 +48,7 @@ describe('PostgreSQL', () => {
     await until('it answers again', () => db.query('SELECT 1'))
   })
 
-  it('ends a statement and a wait for a lock that take too long, and goes on', async () => {
+  it('ends a statement and a wait for a lock that take too long, and continues', async () => {
     const server = await sharedPostgres()
     const url = server.url(await server.createDatabase())
     const patient = await open({ url })
@@ -84,7 +84,7 @@ describe('PostgreSQL', () => {
     ])
   })
 
-  it('survives that an operator ends its connections, those that listen and those at rest too', async () => {
+  it('survives an operator who ends its connections, including listening and idle ones', async () => {
     const server = await sharedPostgres()
     const database = await server.createDatabase()
     const db = await open({ url: server.url(database) })

@@ -112,7 +112,7 @@ function makeQuotas(raw: Database, options: QuotaOptions): Quotas {
 }
 
 export interface Attempts {
-  /** Hears each failure. Throwing ends the attempts, with that error. */
+  /** Receives each failure. Throwing ends the attempts, with that error. */
   failed(error: unknown): void
   readonly signal?: AbortSignal
 }

@@ -7,7 +7,7 @@ import type { Step } from './change-plan.ts'
 /** The channel on which changes are announced. */
 export const CHANNEL = 'sluice_changes'
 
-/** How many revisions the log reaches back; who is further behind reads everything. */
+/** How many revisions the log reaches back; a node that is further behind reads everything. */
 export const KEPT_REVISIONS = 10_000
 
 /** How many changes a follower reads at most: more than that are read faster with everything else. */
@@ -43,7 +43,7 @@ export interface News {
 export async function readNews(sql: Sql, after: number | undefined): Promise<News> {
   const [{ revision }] = await sql.query<{ revision: number }>('SELECT revision FROM sluice.revision')
   if (after === undefined || after === revision) return { revision, changes: [] }
-  // The database is older than what is known: it came back from a backup.
+  // The database is older than what this node has read: it was restored from a backup.
   if (after > revision || revision - after >= KEPT_REVISIONS) return { revision, changes: undefined }
   const rows = await sql.query<{ revision: number; table_name: QuotaTable; id: string; record: Row | null }>(
     `SELECT revision, table_name, id, record FROM sluice.changes

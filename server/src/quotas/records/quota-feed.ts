@@ -3,7 +3,7 @@ import { Backoff } from '../database/backoff.ts'
 import type { QuotaChange, QuotaSnapshot, QuotaTable } from '../model.ts'
 import type { RecordStore } from './record-store.ts'
 
-/** How much of what is known is true now. */
+/** How current the records of a feed are. */
 export type FeedState =
   /** Nothing was ever read. */
   | { readonly kind: 'empty'; readonly sinceMs: number; readonly reason: string }
@@ -156,7 +156,7 @@ export class QuotaFeed {
 
 const reasonOf = (state: FeedState): string | undefined => ('reason' in state ? state.reason : undefined)
 
-/** Ignores what a listener throws: the feed goes on. */
+/** Ignores errors of a listener: the feed continues. */
 function notify(call: () => void): void {
   try {
     call()

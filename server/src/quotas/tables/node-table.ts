@@ -105,7 +105,7 @@ FROM sluice.nodes AS node WHERE alive_at > ${ago('$1')} AND NOT EXISTS (
   WHERE newer.name = node.name AND newer.started_at > node.alive_at AND node.alive_at < ${ago('$2')}
 ) ORDER BY name, id`
 
-// A change that found nothing to do leaves a revision that no node ever hears of.
+// A change that found nothing to do leaves a revision that no node ever receives.
 const LATEST = `SELECT (SELECT coalesce(max(revision), 0) FROM sluice.changes)::int8 AS revision,
   (SELECT coalesce(max(version), 0) FROM sluice.rate_limit_rules)::int AS rules`
 

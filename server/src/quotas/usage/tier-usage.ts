@@ -27,7 +27,7 @@ export interface TierUsageParts {
 
 const HOUR_MS = 3_600_000
 const HOURS: Readonly<Record<TierPeriod, number>> = { '1h': 1, '24h': 24, '30d': 720 }
-/** Customers are counted one by one: who asks again within this time gets the same. */
+/** Customers are counted one by one: a request within this time gets the previous result. */
 const KEPT_MS = 2_000
 /** How many tiers are reported, the ones with the most customers first. */
 const MOST = 500

@@ -61,7 +61,7 @@ describe('a UsageCounter', () => {
     expect(counter.take().deltas).toEqual([])
   })
 
-  it('goes on from nothing after each time that it was asked', async () => {
+  it('starts from zero after each report', async () => {
     const { counter, ask } = open()
     await ask({ customer: 'acme' })
     counter.take()
@@ -101,7 +101,7 @@ describe('a UsageCounter', () => {
     expect(counter.take().deltas).toMatchObject([{ limit: 'api/customer/report', allowed: 2, refused: 0 }])
   })
 
-  it('counts who is blocked as refused, with or without a record of the block', async () => {
+  it('counts blocked callers as refused, with or without a record of the block', async () => {
     const { counter, ask, book } = open()
     book.put('blocks', 'b-1', block('b-1', ofCustomer('acme')))
     await ask({ customer: 'acme' })

@@ -103,7 +103,7 @@ describe('a UsageWriter', () => {
     expect(target.batches[0].counts.map(({ customerId }) => customerId)).toEqual(['c-2', 'c-3', 'c-4'])
   })
 
-  it('gives up a batch that the database refuses again and again, and goes on with the next', async () => {
+  it('gives up a batch that the database refuses again and again, and continues with the next', async () => {
     const { writer, target, reported } = open()
     target.fault = new SluiceError('DATABASE_FAILED', 'database', 'no')
     writer.take(news(HOUR, delta('acme')))

@@ -29,7 +29,7 @@ const MAX_ROWS = 200_000
 /** A statement has seconds. */
 const ROWS_AT_ONCE = 5_000
 const HOUR_MS = 3_600_000
-/** A batch that the database refuses, though it is there, would hold up all others for ever. */
+/** A batch that an available database refuses would block all others for ever. */
 const MAX_REFUSALS = 10
 
 interface Row {
