@@ -57,7 +57,11 @@ const ALONE = [
 ]
 
 /** Those that need a PGlite: each of their workers starts one. */
-const WITH_PGLITE = ['server/src/quotas/**/*.test.ts', 'server/src/app/usage/*.test.ts']
+const WITH_PGLITE = [
+  'server/src/quotas/**/*.test.ts',
+  'server/src/app/usage/*.test.ts',
+  'server/src/ledger/ledger.test.ts',
+]
 
 /** Loaded before every test file. */
 export const SETUP_FILES = [

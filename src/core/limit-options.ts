@@ -205,7 +205,7 @@ export const SHARED = {
   timeout_ms: {
     option: 'timeoutMs',
     schema: { kind: 'integer', min: 1, max: 60_000 },
-    doc: "The longest that a store may take. Default: the timeout of the store, which adapts (the service's --redis-timeout)",
+    doc: 'The longest that a store may take. Default: the timeout of the store, which adapts (--redis-timeout)',
   },
 } as const satisfies Readonly<Record<string, LimitOption>>
 
