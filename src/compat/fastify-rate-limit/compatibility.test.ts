@@ -1,5 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import rateLimit, { normalizeIP, type RateLimitPluginOptions, type RateLimitState } from './index.ts'
 
 let app: FastifyInstance
@@ -73,6 +73,60 @@ describe("sluice/fastify with @fastify/rate-limit's options", () => {
     await expect(app.register(rateLimit, { timeWindow: 'soon' })).rejects.toThrow(
       'DURATION_INVALID: timeWindow: got "soon"',
     )
+  })
+
+  const warnings = (): string[] => {
+    const lines: string[] = []
+    const spy = vi.spyOn(process, 'emitWarning').mockImplementation((line) => void lines.push(String(line)))
+    onTestFinished(() => spy.mockRestore())
+    return lines
+  }
+
+  it.each([
+    ['max', Number.NaN, 'max: got NaN', '1000'],
+    ['max', -1, 'max: got -1', '1000'],
+    ['max', Number.POSITIVE_INFINITY, 'max: got Infinity', '1000'],
+    ['timeWindow', Number.NaN, 'timeWindow: got NaN', '60000'],
+    ['timeWindow', -5, 'timeWindow: got -5', '60000'],
+    ['ipv6Subnet', -1, 'ipv6Subnet: got -1', '64'],
+    ['ipv6Subnet', 129, 'ipv6Subnet: got 129', '64'],
+    ['ipv6Subnet', Number.NaN, 'ipv6Subnet: got NaN', '64'],
+  ])('uses the default for %s: %d, and warns once', async (name, value, start, fallback) => {
+    const lines = warnings()
+    await serve({ [name]: value })
+    const { headers } = await app.inject('/')
+    expect([headers['x-ratelimit-limit'], headers['x-ratelimit-reset']]).toEqual(['1000', '60'])
+    expect(lines).toEqual([expect.stringContaining(start)])
+    expect(lines[0]).toContain(`The default, ${fallback}, is used instead, as in @fastify/rate-limit.`)
+  })
+
+  it("uses the default, not the plugin's number, where a route's is NaN", async () => {
+    const lines = warnings()
+    await serve({ max: 7, timeWindow: 5_000 })
+    const config = { rateLimit: { max: Number.NaN, timeWindow: Number.NaN } }
+    app.get('/own', { config }, async () => 'hello')
+    const { headers } = await app.inject('/own')
+    expect([headers['x-ratelimit-limit'], headers['x-ratelimit-reset']]).toEqual(['1000', '60'])
+    expect(lines).toHaveLength(2)
+  })
+
+  it.each([-1, 129])('counts by blocks of 64 bits with ipv6Subnet: %d', async (ipv6Subnet) => {
+    warnings()
+    await serve({ max: 1, ipv6Subnet })
+    const from = async (remoteAddress: string) => (await app.inject({ url: '/', remoteAddress })).statusCode
+    const seen = [await from('2001:db8:0:1::1'), await from('2001:db8:0:1::2'), await from('2001:db8:0:2::1')]
+    expect(seen).toEqual([200, 429, 200])
+  })
+
+  it('has one key for all of IPv6 with ipv6Subnet: 0', async () => {
+    await serve({ max: 1, ipv6Subnet: 0 })
+    const from = async (remoteAddress: string) => (await app.inject({ url: '/', remoteAddress })).statusCode
+    expect([await from('2001:db8::1'), await from('fd00::1'), await from('203.0.113.7')]).toEqual([200, 429, 200])
+  })
+
+  it('rejects a text where a number is expected: the default would be a limit that no one chose', async () => {
+    app = fastify()
+    await expect(app.register(rateLimit, { max: '5' as never })).rejects.toThrow('GATE_OPTIONS_INVALID: max: got "5"')
   })
 
   it('takes functions for the limit, the window, the key and the allow list, with promises or without', async () => {

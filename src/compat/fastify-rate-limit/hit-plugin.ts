@@ -5,12 +5,12 @@ import { type Hook, hookOf, routeHooks } from '../../middleware/fastify/route-ho
 import { hitCounter } from './hit-counter.ts'
 import { type Group, HitLimiter } from './hit-limit.ts'
 import { type HitParams, hitParams, routeParams } from './hit-params.ts'
-import { checkHitOptions } from './option-forms.ts'
+import { heldHitOptions } from './option-forms.ts'
 import type { RateLimitOptions, RateLimitPluginOptions } from './options.ts'
 
 /** Limits the routes of an app by the options of @fastify/rate-limit. */
-export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOptions): void {
-  checkHitOptions(options)
+export function hitPlugin(fastify: FastifyInstance, given: RateLimitPluginOptions): void {
+  const options = heldHitOptions(given)
   const params = hitParams(options)
   if (params.keyGenerator === undefined) checkTrust(fastify)
   const counter = hitCounter(options, params)
@@ -21,8 +21,7 @@ export function hitPlugin(fastify: FastifyInstance, options: RateLimitPluginOpti
 
   const limiterOf = (own: RateLimitOptions | undefined, routeInfo: object, group: Group): [HitParams, HitLimiter] => {
     if (typeof own !== 'object') return [params, new HitLimiter(params, counter, group)]
-    checkHitOptions(own)
-    const merged = routeParams(params, own, routeInfo)
+    const merged = routeParams(params, heldHitOptions(own), routeInfo)
     const child = counter.child(merged)
     counters.push(child)
     return [merged, new HitLimiter(merged, child, group)]

@@ -1,7 +1,7 @@
 import { formatIp, isV4, maskIp, parseIp } from '../../core/identity/ip.ts'
 
 const ALL_BITS = 128
-const DEFAULT_BITS = 64
+export const DEFAULT_BITS = 64
 const COLON = ':'
 
 /**
@@ -15,7 +15,12 @@ export function normalizeIP(ip: string, ipv6Subnet: number = DEFAULT_BITS): stri
   return formatIp(isV4(address) || ipv6Subnet >= ALL_BITS ? address : maskIp(address, ipv6Subnet))
 }
 
+/** Says whether as many bits can identify a caller; 0 is one key for all of IPv6. */
+export function isSubnet(bits: number): boolean {
+  return bits >= 0 && bits <= ALL_BITS
+}
+
 /** Fills in what is missing or wrong. */
 export function subnetOf(bits: unknown): number {
-  return typeof bits === 'number' && bits >= 0 && bits <= ALL_BITS ? Math.trunc(bits) : DEFAULT_BITS
+  return typeof bits === 'number' && isSubnet(bits) ? Math.trunc(bits) : DEFAULT_BITS
 }

@@ -70,7 +70,9 @@ export class SluiceThrottlerGuard extends baseGuard() {
     try {
       return await this.storageService.increment(...hit)
     } catch (error) {
-      this.logger.error(error, 'the storage failed; allowing the request without counting it')
+      // Older versions of @nestjs/throttler 6 have no logger.
+      const logger = this.logger ?? console
+      logger.error(error, 'the storage failed; allowing the request without counting it')
       return undefined
     }
   }
@@ -83,12 +85,18 @@ export class SluiceThrottlerGuard extends baseGuard() {
       setFields(res as unknown as NestResponse, this.#renderer.render(decision, Date.now()), decision)
     }
     if (record.isBlocked) {
-      if (!isHttp || suffix !== '') this.setResponseHeader(res, `Retry-After${suffix}`, record.timeToBlockExpire)
+      if (!isHttp || suffix !== '') this.#setField(res, `Retry-After${suffix}`, record.timeToBlockExpire)
       return
     }
-    this.setResponseHeader(res, `${this.headerPrefix}-Limit${suffix}`, limit)
-    this.setResponseHeader(res, `${this.headerPrefix}-Remaining${suffix}`, Math.max(0, limit - record.totalHits))
-    this.setResponseHeader(res, `${this.headerPrefix}-Reset${suffix}`, record.timeToExpire)
+    this.#setField(res, `${this.headerPrefix}-Limit${suffix}`, limit)
+    this.#setField(res, `${this.headerPrefix}-Remaining${suffix}`, Math.max(0, limit - record.totalHits))
+    this.#setField(res, `${this.headerPrefix}-Reset${suffix}`, record.timeToExpire)
+  }
+
+  /** Sets a field as the guard does: older versions of @nestjs/throttler 6 have no method for that. */
+  #setField(res: Response, name: string, value: string | number): void {
+    if (typeof this.setResponseHeader === 'function') this.setResponseHeader(res, name, value)
+    else (res as { header(name: string, value: string | number): void }).header(name, value)
   }
 
   #decisionOf(name: string, limit: number, ttl: number, record: Record, startedAt: number): Decision {

@@ -1,7 +1,7 @@
 import { APP_GUARD } from '@nestjs/core'
 import { SkipThrottle, Throttle, ThrottlerModule, type ThrottlerModuleOptions } from '@nestjs/throttler'
 import { parseList } from 'structured-headers'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { decorated, PLATFORMS, type RunningApp, runApp, type Setup } from '../../middleware/nest/nest-app.suite.ts'
 import { SluiceStorage, SluiceThrottlerGuard } from './index.ts'
 
@@ -37,6 +37,32 @@ describe.each(PLATFORMS)('sluice/nest for @nestjs/throttler on %s', (_, platform
       statusCode: 429,
       message: 'ThrottlerException: Too Many Requests',
     })
+  })
+
+  /** What the guard of 6.5 lacks. */
+  class GuardOf65 extends SluiceThrottlerGuard {
+    override async onModuleInit(): Promise<void> {
+      for (const name of ['setResponseHeader', 'logger']) Object.defineProperty(this, name, { value: undefined })
+      await super.onModuleInit()
+    }
+  }
+
+  it('works with versions of @nestjs/throttler whose guard has fewer methods', async () => {
+    const providers = [{ provide: APP_GUARD, useClass: GuardOf65 }]
+    const { get } = await serve({ throttlers: [minute(1)], storage: new SluiceStorage() }, { providers })
+    expect(await get()).toMatchObject({ status: 200, headers: { 'x-ratelimit-limit': '1', 'x-ratelimit-reset': '60' } })
+    expect(await get()).toMatchObject({ status: 429, headers: { 'retry-after': '60' } })
+  })
+
+  it('lets requests pass when the storage fails, with those versions too', async () => {
+    const failure = new Error('the storage is broken')
+    const logged = vi.spyOn(console, 'error').mockImplementation(() => {})
+    onTestFinished(() => logged.mockRestore())
+    const storage = { increment: async () => Promise.reject(failure) }
+    const providers = [{ provide: APP_GUARD, useClass: GuardOf65 }]
+    const { get } = await serve({ throttlers: [minute(1)], storage }, { providers })
+    expect((await get()).status).toBe(200)
+    expect(logged).toHaveBeenCalledWith(failure, expect.stringContaining('allowing the request'))
   })
 
   it('reports several throttlers, the tightest first', async () => {
