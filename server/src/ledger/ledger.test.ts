@@ -7,7 +7,7 @@ import type { Operation } from './core/account-state.ts'
 import { MemoryAccount } from './core/memory-account.suite.ts'
 import { play, START_MS, someTerms, steps, termsOfModel } from './core/steps.suite.ts'
 import { customer, meter, OWNER, openScene } from './ledger.suite.ts'
-import { LedgerDesk } from './ledger-desk.ts'
+import { LedgerService } from './ledger-service.ts'
 import { verifyLedger } from './verify-ledger.ts'
 
 const reserve = (id: string, amount: number): Operation => ({ kind: 'reserve', id, amount })
@@ -127,12 +127,15 @@ describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, ma
   it('does what a person asks in one transaction with its entry in the audit log, once', async () => {
     const { quotas, ledger, put } = await openScene(await make())
     await put(customer('acme'), meter('exports'))
-    const desk = new LedgerDesk(quotas.db, ledger, quotas.audit)
+    const service = new LedgerService(quotas.db, ledger, quotas.audit)
     const issue = { kind: 'issue', id: 'i1', lotKind: 'credit', amount: 50 } as const
     for (const isRepeated of [false, true]) {
-      expect((await desk.change('acme', 'exports', issue, OWNER)).outcome).toMatchObject({ kind: 'issued', isRepeated })
+      expect((await service.change('acme', 'exports', issue, OWNER)).outcome).toMatchObject({
+        kind: 'issued',
+        isRepeated,
+      })
     }
-    expect((await desk.change('none', 'exports', issue, OWNER)).outcome.kind).toBe('unknown')
+    expect((await service.change('none', 'exports', issue, OWNER)).outcome.kind).toBe('unknown')
     const { items } = await quotas.audit.list({ action: 'ledger.issue', limit: 10 })
     expect(items).toMatchObject([{ customerId: 'acme', after: issue, actor: { id: OWNER.id } }])
   })
@@ -141,22 +144,22 @@ describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, ma
     let nowMs = START_MS
     const { quotas, ledger, put } = await openScene(await make(), { clock: () => nowMs })
     await put(customer('acme'), meter('exports', { allowance: 9, period: 'day' }))
-    const desk = new LedgerDesk(quotas.db, ledger, quotas.audit)
-    await desk.ask('acme', 'exports', event('e1', 4))
-    await desk.ask('acme', 'exports', reserve('r1', 2))
+    const service = new LedgerService(quotas.db, ledger, quotas.audit)
+    await service.ask('acme', 'exports', event('e1', 4))
+    await service.ask('acme', 'exports', reserve('r1', 2))
     nowMs += DAY_MS
-    await desk.ask('acme', 'exports', event('e2', 1))
+    await service.ask('acme', 'exports', event('e2', 1))
     const query = { customerId: 'acme', meterId: 'exports', after: 0, limit: 2 }
-    const first = await desk.statement(query, START_MS)
+    const first = await service.statement(query, START_MS)
     expect(first).toMatchObject({ state: 'closed', totals: { issued: 9, used: 4, lapsed: 5 }, closing: 0, next: 2 })
-    const rest = await desk.statement({ ...query, after: 2 }, START_MS)
+    const rest = await service.statement({ ...query, after: 2 }, START_MS)
     const kinds = [first, rest].flatMap((page) => page?.entries.map(({ kind }) => kind))
     expect(kinds).toEqual(['issue', 'use', 'expire', 'lapse'])
-    expect(await desk.statement(query, undefined)).toMatchObject({ state: 'open', totals: { opening: 0, used: 1 } })
-    expect(await desk.statement(query, START_MS - DAY_MS)).toBeUndefined()
-    expect(await desk.balanceAt('acme', 'exports', START_MS)).toEqual({ balance: 5, debt: 0 })
-    expect(await desk.balanceAt('acme', 'exports', nowMs)).toEqual({ balance: 8, debt: 0 })
-    const [account] = await desk.accounts('acme')
+    expect(await service.statement(query, undefined)).toMatchObject({ state: 'open', totals: { opening: 0, used: 1 } })
+    expect(await service.statement(query, START_MS - DAY_MS)).toBeUndefined()
+    expect(await service.balanceAt('acme', 'exports', START_MS)).toEqual({ balance: 5, debt: 0 })
+    expect(await service.balanceAt('acme', 'exports', nowMs)).toEqual({ balance: 8, debt: 0 })
+    const [account] = await service.accounts('acme')
     expect(account).toMatchObject({ meterId: 'exports', used: 1, openHolds: 0, lots: [{ remaining: 8 }] })
   })
 

@@ -1,5 +1,5 @@
-import type { LedgerDesk } from '../../ledger/ledger-desk.ts'
+import type { LedgerService } from '../../ledger/ledger-service.ts'
 import { type Offered, partKey } from '../api/parts.ts'
 
 /** LEDGER is the ledger of billed quota. */
-export const LEDGER = partKey<Offered<LedgerDesk>>('ledger')
+export const LEDGER = partKey<Offered<LedgerService>>('ledger')

@@ -2,14 +2,14 @@ import type { Operation } from '../../ledger/core/account-state.ts'
 import { closingOf } from '../../ledger/core/entry.ts'
 import { MemoryAccount } from '../../ledger/core/memory-account.suite.ts'
 import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
-import type { LedgerDesk } from '../../ledger/ledger-desk.ts'
+import type { LedgerService } from '../../ledger/ledger-service.ts'
 import { termsOf } from '../../ledger/terms-of.ts'
 import type { Actor } from '../../quotas/audit/actor.ts'
 import type { Offered, Records } from '../api/parts.ts'
 import type { MemoryAudit } from '../memory-ports.suite.ts'
 
 /** A ledger in memory, as far as the API can see. */
-export class MemoryLedger implements Offered<LedgerDesk> {
+export class MemoryLedger implements Offered<LedgerService> {
   readonly #records: Records
   readonly #audit: MemoryAudit
   readonly #now: () => number
@@ -63,7 +63,7 @@ export class MemoryLedger implements Offered<LedgerDesk> {
       }))
   }
 
-  async statement({ customerId, meterId, after, limit }: Parameters<LedgerDesk['statement']>[0]) {
+  async statement({ customerId, meterId, after, limit }: Parameters<LedgerService['statement']>[0]) {
     const { state, entries } = this.#account(customerId, meterId)
     if (state.period === undefined) return undefined
     const page = entries.filter(({ number }) => number > after)

@@ -1,19 +1,19 @@
 import { Ledger } from '../../ledger/ledger.ts'
-import { LedgerDesk } from '../../ledger/ledger-desk.ts'
+import { LedgerService } from '../../ledger/ledger-service.ts'
 import type { Quotas } from '../../quotas/open/open-quotas.ts'
 
 const EXPIRE_EVERY_MS = 10_000
 
 /** The ledger of a node. Expired holds end within seconds, also for accounts that no one asks about. */
 export class NodeLedger {
-  readonly desk: LedgerDesk
+  readonly service: LedgerService
   readonly #ledger: Ledger
   readonly #timer: NodeJS.Timeout
   #isExpiring = false
 
   constructor({ db, audit }: Pick<Quotas, 'db' | 'audit'>) {
     this.#ledger = new Ledger(db)
-    this.desk = new LedgerDesk(db, this.#ledger, audit)
+    this.service = new LedgerService(db, this.#ledger, audit)
     this.#timer = setInterval(() => void this.#expire(), EXPIRE_EVERY_MS).unref()
   }
 

@@ -1,6 +1,6 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { FleetForce } from '../../admin/nodes/fleet-force.ts'
-import type { LedgerDesk } from '../../ledger/ledger-desk.ts'
+import type { LedgerService } from '../../ledger/ledger-service.ts'
 import type { InForce } from '../../quotas/book/in-force.ts'
 import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
@@ -106,8 +106,8 @@ export class NodeQuotas implements QuotaOrigin {
     })
   }
 
-  get ledger(): LedgerDesk {
-    return this.#ledger.desk
+  get ledger(): LedgerService {
+    return this.#ledger.service
   }
 
   keySecret(): string {

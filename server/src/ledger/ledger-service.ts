@@ -15,8 +15,8 @@ export interface EntryQuery {
   readonly limit: number
 }
 
-/** A LedgerDesk is everything that doors and the admin API do with the ledger. */
-export class LedgerDesk {
+/** Everything that doors and the admin API do with the ledger. */
+export class LedgerService {
   readonly #db: Database
   readonly #ledger: Ledger
   readonly #audit: Pick<AuditLog, 'record'>
