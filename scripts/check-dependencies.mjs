@@ -11,21 +11,25 @@ const readJson = (path) => JSON.parse(readFileSync(path, 'utf8'))
 
 /** The folders with a lockfile: the project's, and folders whose packages are installed separately. */
 const lockedDirs = ['', 'site']
+/** What tests and benches install to compare with or to run in: nothing of ours needs it, and its scripts do not run. */
+const toolDirs = ['tests/packages/compilers', 'tests/packages/runners', 'bench/package']
 
 /** Returns one line for each rule that a package of a lockfile breaks. */
 export function checkDependencies(dir) {
-  return lockedDirs
-    .filter((each) => existsSync(join(dir, each, 'package-lock.json')))
-    .flatMap((each) => checkLockfile(dir, each))
+  const isLocked = (each) => existsSync(join(dir, each, 'package-lock.json'))
+  return [
+    ...lockedDirs.filter(isLocked).flatMap((each) => checkLockfile(dir, each, problemsOf)),
+    ...toolDirs.filter(isLocked).flatMap((each) => checkLockfile(dir, each, addressOf)),
+  ]
 }
 
-function checkLockfile(dir, locked) {
+function checkLockfile(dir, locked, problemsIn) {
   const { packages } = readJson(join(dir, locked, 'package-lock.json'))
   return Object.entries(packages)
     .filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
     .flatMap(([path, entry]) => {
       const named = join(locked, path)
-      const problems = [...problemsOf(dir, named, entry), ...missingFrom(packages, path, entry)]
+      const problems = [...problemsIn(dir, named, entry), ...missingFrom(packages, path, entry)]
       return problems.map((problem) => `${named}@${entry.version}: ${problem}`)
     })
 }
@@ -33,15 +37,15 @@ function checkLockfile(dir, locked) {
 /** npm may leave packages for other platforms out when it writes a lockfile, and then refuses to install it. */
 function missingFrom(packages, path, { dependencies = {}, optionalDependencies = {} }) {
   return Object.keys({ ...dependencies, ...optionalDependencies })
-    .filter((name) => !isLocked(packages, path, name))
+    .filter((name) => !isNamed(packages, path, name))
     .map((name) => `needs ${name}, which the lockfile does not have; npm ci would refuse it`)
 }
 
 /** Looks for a package as Node.js does: next to the package that needs it, and in every folder above. */
-function isLocked(packages, path, name) {
+function isNamed(packages, path, name) {
   if (`${path}/node_modules/${name}` in packages || `node_modules/${name}` in packages) return true
   const above = path.lastIndexOf('/node_modules/')
-  return above !== -1 && isLocked(packages, path.slice(0, above), name)
+  return above !== -1 && isNamed(packages, path.slice(0, above), name)
 }
 
 function problemsOf(dir, path, entry) {
@@ -53,10 +57,12 @@ function problemsOf(dir, path, entry) {
   if (range !== undefined && !satisfiesRange(oldestNode, range)) {
     problems.push(`needs Node.js ${range}; dependencies must run on ${oldestNode}`)
   }
-  if (entry.resolved !== undefined) {
-    problems.push(`has the download address ${entry.resolved}; the lockfile must leave the registry to the user`)
-  }
-  return problems
+  return [...problems, ...addressOf(dir, path, entry)]
+}
+
+function addressOf(_dir, _path, { resolved }) {
+  if (resolved === undefined) return []
+  return [`has the download address ${resolved}; the lockfile must leave the registry to the user`]
 }
 
 const runsOnLinux = ({ os }) => os === undefined || os.includes('linux') || os.every((name) => /^!(?!linux)/.test(name))

@@ -4,6 +4,7 @@ import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
+import type { NodeHealth } from '../../edge/health/health.ts'
 import { type InForce, NOTHING_IN_FORCE, tableVersionIn } from '../../quotas/book/in-force.ts'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
@@ -42,6 +43,8 @@ let isLeaving = false
 /** The versions of the database's rules: the one in force, and the one that is arriving in parts. */
 const tables = { inForce: 0, announced: 0 }
 let reported: InForce = NOTHING_IN_FORCE
+/** What the primary last said of the node. It may have changed before the doors are open. */
+let nodeHealth: NodeHealth = { unready: '', degraded: '' }
 /** Reads routes, where this worker has a gateway. */
 let planOf: ((input: RuleInput) => GatewayPlan) | undefined
 
@@ -71,6 +74,7 @@ async function start({
   quotas: first,
 }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
+  nodeHealth = health
   useRules(inputs)
   if (first !== undefined) {
     passedOver = new PassedOverLog(log)
@@ -88,7 +92,7 @@ async function start({
     passedOver,
     usage: reportUsage,
   })
-  doors.hear(health)
+  doors.hear(nodeHealth)
   const { storeName, ready } = doors
   // Without the quotas, blocked callers would pass.
   await Promise.all([ready, quotas?.arrived])
@@ -162,6 +166,11 @@ function hearQuotas(news: QuotaNews): void {
   reportInForce()
 }
 
+function hearHealth(health: NodeHealth): void {
+  nodeHealth = health
+  doors?.hear(health)
+}
+
 function announceRules({ version, table, routes }: Extract<ToWorker, { type: 'packed-rules' }>): void {
   tables.announced = table
   rules.announce(version, () => setRoutes(routes))
@@ -176,7 +185,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'rule-part') takePart(message.version, message.part)
   else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
   else if (message.type === 'not-serving') doors?.notServing()
-  else if (message.type === 'health') doors?.hear(message.health)
+  else if (message.type === 'health') hearHealth(message.health)
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) hearQuotas(message)
   else if (message.type === 'beat') send({ type: 'alive' })
