@@ -1,6 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { npm } from '../../scripts/setup.mjs'
+import { installOnce } from './install-once.ts'
 import { root } from './project.suite.ts'
 
 const folder = join(root, 'tests', 'packages', 'compilers')
@@ -10,12 +9,8 @@ const own = join(root, 'node_modules', 'typescript')
 export const COMPILERS = ['5.0', '5.4', '5.9', '7'] as const
 export type Compiler = (typeof COMPILERS)[number]
 
-/** Installs what is in compilers/package-lock.json, once. Only the first time needs the registry. */
-export async function installCompilers(): Promise<void> {
-  if (COMPILERS.every((version) => existsSync(compilerPath(version)))) return
-  const { ok, text } = await npm(['ci', '--prefix', folder, '--workspaces=false', '--prefer-offline'], true)
-  if (!ok) throw new Error(`installing the compilers failed:\n${text}`)
-}
+/** Installs what is in compilers/package-lock.json, once. */
+export const installCompilers = (): Promise<void> => installOnce(folder)
 
 /** The script that is a compiler. */
 export function compilerPath(version: Compiler): string {
