@@ -83,6 +83,7 @@ export class FaultProxy {
   /** Breaks all open connections with a reset; new ones are welcome. */
   async cut() {
     const links = [...this.#links]
+    this.#links.clear()
     await Promise.all(links.map((link) => link.cut()))
   }
 
@@ -188,11 +189,14 @@ class Link {
   }
 
   async cut() {
-    // A side that was reset by its other end cannot be reset again: the error of that, which once() would throw, means that it is closed.
-    const closed = this.#client.closed || new Promise((resolve) => this.#client.once('close', resolve))
+    // A side that its other end has reset cannot be reset again: then there is an error, and never a close.
+    const ended = new Promise((resolve) => {
+      if (this.#client.destroyed) resolve(undefined)
+      else for (const event of ['close', 'error']) this.#client.once(event, resolve)
+    })
     this.#client.resetAndDestroy()
     this.#target.resetAndDestroy()
-    await closed
+    await ended
   }
 }
 
