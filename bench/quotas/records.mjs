@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { QUOTA_TABLES } from '../../server/dist/records/tables.js'
 
 /** snapshotOf is so many customers with a key and an override each. Keys are `sk_live_` and a number of 24 digits. */
 export function snapshotOf(count, hash) {
@@ -7,6 +8,7 @@ export function snapshotOf(count, hash) {
   const always = { effectiveAtMs: 0, expiresAtMs: undefined }
   const keys = ids.map(() => randomUUID())
   return {
+    ...Object.fromEntries(QUOTA_TABLES.map((table) => [table, []])),
     customers: ids.map((i) => ({
       id: `customer-${i}`,
       name: `Customer number ${i}`,
@@ -40,10 +42,6 @@ export function snapshotOf(count, hash) {
       ...always,
       ...times,
     })),
-    grants: [],
-    blocks: [],
-    tiers: [],
-    switches: [],
     revision: 1,
   }
 }
