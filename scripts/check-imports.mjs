@@ -31,7 +31,7 @@ export const serverLayers = {
   observe: library('core', 'engine'),
   records: library('core'),
   quotas: ['records', ...library('core', 'engine')],
-  ledger: ['records', 'quotas', ...library('core')],
+  ledger: ['records', 'quotas', ...library('core', 'engine')],
   edge: ['net', 'protobuf', 'grpc', ...library('core', 'engine', 'http-door')],
   admin: ['observe', 'records', 'quotas', 'ledger', 'edge', ...library('core', 'engine', 'stores')],
   sources: ['protobuf', ...library('core', 'engine', 'sources')],

@@ -1,4 +1,5 @@
 import type { Verdict } from './decision.ts'
+import type { LedgerPayment } from './ledger-note.ts'
 import type { Rule } from './rule.ts'
 
 /** A verdict with the rule that gave it, and the descriptor it was about. */
@@ -19,6 +20,8 @@ export interface Decision {
   /** The rule that decided: the strictest that refuses, else the one with the least remaining. */
   readonly tightest: RuleVerdict | undefined
   readonly verdicts: readonly RuleVerdict[]
+  /** Set where rules name meters: what paid for an admitted request. */
+  readonly ledger?: LedgerPayment
 }
 
 /** Returns the decision about a request that no rule matches. */

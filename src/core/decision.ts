@@ -1,4 +1,5 @@
 import type { Outcome } from './algorithms/outcome.ts'
+import type { LedgerRefusal } from './ledger-note.ts'
 import { type Limit, MAX_COUNT } from './limit.ts'
 
 /** What every verdict says, whatever its kind. */
@@ -23,6 +24,8 @@ export interface VerdictFields {
   readonly block?: { readonly id: string; readonly reason?: string }
   /** Set when the request was shed to protect the fleet, this worker or an upstream. */
   readonly shed?: 'fleet' | 'worker' | 'upstream'
+  /** Set when every limit admits the request, and the ledger of the rule's meter does not pay for it. */
+  readonly ledger?: LedgerRefusal
   /** The id of the grant that was charged, because the caller's own limit has nothing left. */
   readonly grant?: string
   /**

@@ -133,6 +133,9 @@ export const SERVICE_RULES = {
   DATABASE_EMPTY:
     'A node creates the schema at its first start. Check the address; where nodes have run, the schema was removed.',
   LEDGER_SHORT: 'The allowance, then grants, then credits must pay for all of a request.',
+  LEDGER_CUSTOMER_UNKNOWN:
+    'A rule with a meter bills a customer: an entry of the request must lead to one that is known.',
+  LEDGER_UNAVAILABLE: 'A rule with a meter admits only what the ledger pays for. Retry in a second.',
   LEDGER_ID_REUSED: 'An id belongs to one request. Repeat that one unchanged, or choose another id.',
   LEDGER_HOLD_UNKNOWN: 'Reserve first, or book an event.',
   LEDGER_HOLD_RESOLVED: 'A reservation is resolved once. Book more as an event.',

@@ -80,6 +80,37 @@ const RESPONSE = {
   },
 } as const
 
+const METER = {
+  kind: 'text',
+  pattern: /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/,
+  whenOther: 'the id of a meter has 1 to 128 letters, digits and signs of . _ : @ -, and begins with a letter or digit',
+} as const
+
+const LEDGER = {
+  kind: 'either',
+  of: [
+    METER,
+    {
+      kind: 'object',
+      fields: {
+        meter: { schema: METER, required: true, doc: 'The id of the meter' },
+        amount: {
+          schema: {
+            kind: 'either',
+            of: [
+              { kind: 'choice', of: ['cost', 'settled'] },
+              { kind: 'integer', min: 1, max: MAX_COUNT },
+            ],
+            expected: 'expected cost, settled, or a number from 1',
+          },
+          doc: 'What a request takes: its cost, what it has cost in the end (settled), or a number. Default: cost',
+        },
+      },
+    },
+  ],
+  expected: 'expected the id of a meter, or {meter: ID, amount: cost, settled or a number}',
+} as const
+
 const BUCKETS = ['token_bucket', 'gcra', 'leaky_bucket'] as const
 const WINDOWS = ['sliding_window', ...BUCKETS, 'fixed_window', 'sliding_log'] as const
 
@@ -264,6 +295,11 @@ export const LIMIT_OPTIONS = {
   priority: {
     schema: { kind: 'integer', min: 0, max: 3 },
     doc: '0 is critical and never shed under load, 1 writes, 2 reads, 3 tests, shed first. Default: by the method',
+  },
+  ledger: {
+    schema: LEDGER,
+    single: true,
+    doc: 'The meter of the ledger that pays for what the limit admits. Default: none',
   },
   response: { option: 'response', schema: RESPONSE, doc: 'What a refused caller gets' },
   retry_after_jitter: {

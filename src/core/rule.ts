@@ -30,6 +30,8 @@ export interface Rule {
   readonly priority: number | undefined
   readonly response: RuleResponse | undefined
   readonly retryAfterJitterMs: number
+  /** Quota that is billed pays for the requests that the limit admits. */
+  readonly ledger: RuleLedger | undefined
   /** How the entries of the pattern are encoded, position by position. Its length is the rule's depth. */
   readonly path: readonly PathStep[]
 }
@@ -53,6 +55,13 @@ export interface PathStep {
 export type Cost =
   | number
   | { readonly by: string; readonly weights: ReadonlyMap<string, number>; readonly otherwise: number }
+
+/** What a request takes of the ledger. */
+export interface RuleLedger {
+  readonly meter: string
+  /** `cost`: what the request weighs. `settled`: what it turns out to have cost. A number: always that. */
+  readonly amount: 'cost' | 'settled' | number
+}
 
 /** What a refused caller gets instead of the usual answer. */
 export interface RuleResponse {

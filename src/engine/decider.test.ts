@@ -4,6 +4,7 @@ import { allowedVerdict, refusedVerdict, type Verdict } from '../core/decision.t
 import { compileObjects } from '../core/rules/compile.ts'
 import type { RateLimitRule } from '../core/rules/schema.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
+import { awayStore } from './away-store.suite.ts'
 import type { PlannedCharge } from './charge.ts'
 import { Decider } from './decider.ts'
 import { Limiter } from './limiter.ts'
@@ -55,21 +56,10 @@ const ask = (entry: string, cost = 1) => {
 function bench(isShared = false) {
   const listener = new Listener()
   const memory = new MemoryStore({ clock })
-  const store: Store = isShared ? away(memory) : memory
+  const store: Store = isShared ? awayStore(memory) : memory
   const planner = new Limiter(() => rules, memory)
   const decider = new Decider<Store>(store, listener)
   return { decider, listener, memory, plan: (entry: string, cost?: number) => planner.plan(ask(entry, cost)) }
-}
-
-function away(store: MemoryStore): Store {
-  return {
-    decide: async (charges) => store.decide(charges),
-    acquire: async (charges) => store.acquire(charges),
-    release: async (permits) => store.release(permits),
-    renew: async (permits) => store.renew(permits),
-    reset: async (key, limit) => store.reset(key, limit),
-    close: async () => store.close(),
-  }
 }
 
 describe.each([

@@ -1,11 +1,13 @@
 import { combine, combineOne, type Decision, isTighter, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, UNLIMITED_VERDICT, type Verdict } from '../core/decision.ts'
+import type { LedgerHold } from '../core/ledger-note.ts'
 import { handsOutTurns, holdsPermits, MAX_COUNT } from '../core/limit.ts'
 import type { RequestContext } from '../core/request.ts'
 import type { Priority } from '../core/shedding/priority.ts'
 import { isSettleable, type PlannedCharge } from './charge.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
+import { type Due, duesOf, type Paid, type Payer, unpaidRule } from './payer.ts'
 import {
   type Acquired,
   type Charge,
@@ -44,6 +46,8 @@ export interface DeciderParts {
    * because the next request would get the turn of another that still waits. Default: false.
    */
   readonly keepsTurns?: boolean | undefined
+  /** Pays for what rules with a meter admit. Default: there is none, and no such rule. */
+  readonly payer?: Payer | undefined
 }
 
 /**
@@ -59,6 +63,7 @@ export class Decider<S extends Store> {
   readonly #shedder: LoadShedder | undefined
   readonly #renewals: Renewals
   readonly #keepsTurns: boolean
+  readonly #payer: Payer | undefined
 
   constructor(store: S, observer?: Observer, parts: DeciderParts = {}) {
     this.#store = store
@@ -68,37 +73,49 @@ export class Decider<S extends Store> {
     this.#shedder = parts.shedder
     this.#renewals = parts.renewals ?? processRenewals
     this.#keepsTurns = parts.keepsTurns ?? false
+    this.#payer = parts.payer
   }
 
   /**
    * Asks about all charges, and charges every one of them or none. A request with a priority may be shed: its decision
-   * then has the one verdict that says so, whatever the charges are.
+   * then has the one verdict that says so, whatever the charges are. `isOpen`: the caller will say what the request
+   * came to, see HeldCharges; otherwise meters are charged immediately.
    */
-  decide(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Decision> {
+  decide(
+    charges: readonly PlannedCharge[],
+    context?: RequestContext,
+    priority?: Priority,
+    isOpen = false,
+  ): Answer<S, Decision> {
     const startedAt = this.#now()
     if (priority !== undefined && this.#shedder !== undefined) {
       const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> => this.#askVerdicts(counted)
-      const held = this.#shed({ charges, startedAt, context, ask }, this.#shedder, priority)
+      const held = this.#shed({ charges, startedAt, context, ask, isOpen }, this.#shedder, priority)
       if (held !== undefined) return then(held, ({ decision }) => decision) as Answer<S, Decision>
     }
-    return this.#decide(charges, startedAt, context) as Answer<S, Decision>
+    return this.#decide(charges, startedAt, context, isOpen) as Answer<S, Decision>
   }
 
   /** Like decide, and also takes the places of `concurrency` limits. */
-  acquire(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
+  acquire(
+    charges: readonly PlannedCharge[],
+    context?: RequestContext,
+    priority?: Priority,
+    isOpen = false,
+  ): Answer<S, Held> {
     const startedAt = this.#now()
     if (priority !== undefined && this.#shedder !== undefined) {
       const takes = charges.some(isConcurrency)
       const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> =>
         takes ? this.#store.acquire(counted) : this.#askVerdicts(counted)
-      const held = this.#shed({ charges, startedAt, context, ask }, this.#shedder, priority)
+      const held = this.#shed({ charges, startedAt, context, ask, isOpen }, this.#shedder, priority)
       if (held !== undefined) return held as Answer<S, Held>
     }
     if (!charges.some(isConcurrency) || charges[0].verdict !== undefined) {
-      const decision = this.#decide(charges, startedAt, context)
+      const decision = this.#decide(charges, startedAt, context, isOpen)
       return (decision instanceof Promise ? decision.then(withoutPermits) : withoutPermits(decision)) as Answer<S, Held>
     }
-    const asked: Asked = { charges, startedAt, context, ask: (counted) => this.#store.acquire(counted) }
+    const asked: Asked = { charges, startedAt, context, isOpen, ask: (counted) => this.#store.acquire(counted) }
     return then(asked.ask(countedOf(charges)), (acquired) => this.#hold(asked, acquired)) as Answer<S, Held>
   }
 
@@ -143,6 +160,11 @@ export class Decider<S extends Store> {
     return this.#report(charges, fold(charges, verdicts), this.#now(), context)
   }
 
+  /** Books what a hold of the ledger came to, see Payer. */
+  commit(hold: LedgerHold, used: number, before?: number): MaybePromise<boolean> {
+    return this.#payer?.commit(hold, used, before) ?? false
+  }
+
   /** Has what acquire took renewed for as long as the holder can give it back, see Renewals. */
   keep(permits: HeldPermits, holder: object): void {
     this.#renewals.keep(this.#store, permits, holder)
@@ -181,31 +203,41 @@ export class Decider<S extends Store> {
     charges: readonly PlannedCharge[],
     startedAt: number,
     context: RequestContext | undefined,
+    isOpen: boolean,
   ): MaybePromise<Decision> {
     if (charges.length === 1 && charges[0].verdict !== undefined) {
       return this.#report(charges, fold(charges, [charges[0].verdict]), startedAt, context)
     }
     if (charges.length === 1 && this.#sync !== undefined && !charges[0].rule.unlimited && charges[0].debit !== true) {
       const { key, limit, cost } = charges[0]
-      return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt, context)
+      return this.#conclude(charges, [this.#sync.decideOne(key, limit, cost)], startedAt, context, isOpen)
     }
     const counted = countedOf(charges)
-    if (counted.length === 0) return this.#conclude(charges, NO_VERDICTS, startedAt, context)
+    if (counted.length === 0) return this.#conclude(charges, NO_VERDICTS, startedAt, context, isOpen)
     const verdicts = this.#store.decide(counted)
-    if (verdicts instanceof Promise) return verdicts.then((all) => this.#conclude(charges, all, startedAt, context))
-    return this.#conclude(charges, verdicts, startedAt, context)
+    if (verdicts instanceof Promise)
+      return verdicts.then((all) => this.#conclude(charges, all, startedAt, context, isOpen))
+    return this.#conclude(charges, verdicts, startedAt, context, isOpen)
   }
 
   #conclude(
     charges: readonly PlannedCharge[],
     verdicts: readonly Verdict[],
     startedAt: number,
-    context?: RequestContext,
+    context: RequestContext | undefined,
+    isOpen: boolean,
   ): MaybePromise<Decision> {
     const decision = fold(charges, verdicts)
     if (!decision.allowed && this.#again !== undefined) {
       const ask = (counted: readonly PlannedCharge[]): MaybePromise<Acquired> => this.#askVerdicts(counted)
-      return then(this.#tryAgain({ charges, startedAt, context, ask }, decision), (held) => held.decision)
+      return then(this.#tryAgain({ charges, startedAt, context, ask, isOpen }, decision), (held) => held.decision)
+    }
+    if (decision.allowed && this.#payer !== undefined) {
+      const dues = duesOf(charges, decision, isOpen)
+      if (dues !== undefined) {
+        const admitted = { charges, decision, permits: undefined }
+        return then(this.#pay(this.#payer, dues, admitted, { startedAt, context, isOpen }), (held) => held.decision)
+      }
     }
     return this.#report(charges, decision, startedAt, context)
   }
@@ -245,12 +277,57 @@ export class Decider<S extends Store> {
 
   /** Concludes an acquire. A caller without budget is refused for that, whatever the fleet says. */
   #hold(asked: Asked, { verdicts, permits, byFleet }: Answered): MaybePromise<Held> {
-    const { charges, startedAt, context } = asked
+    const { charges } = asked
     const decision = fold(charges, verdicts)
     const shed = decision.allowed ? byFleet?.() : undefined
     if (shed !== undefined) return this.#reportShed(asked, shed)
     if (!decision.allowed && this.#again !== undefined) return this.#tryAgain(asked, decision)
-    return { decision: this.#report(charges, decision, startedAt, context), permits }
+    return this.#paid(asked, { charges, decision, permits })
+  }
+
+  /** Concludes a decision of the limits: what they admit is paid for, if a rule names a meter. */
+  #paid(asked: Asked, admitted: Admitted): MaybePromise<Held> {
+    const { charges, decision, permits } = admitted
+    const dues = decision.allowed && this.#payer !== undefined ? duesOf(charges, decision, asked.isOpen) : undefined
+    if (dues !== undefined && this.#payer !== undefined) return this.#pay(this.#payer, dues, admitted, asked)
+    return { decision: this.#report(charges, decision, asked.startedAt, asked.context), permits }
+  }
+
+  /** Asks the ledger last. Where it refuses, the limits get back what they took, and the request is reported once. */
+  #pay(
+    payer: Payer,
+    dues: readonly Due[],
+    admitted: Admitted,
+    asked: Omit<Asked, 'charges' | 'ask'>,
+  ): MaybePromise<Held> {
+    const { charges, decision, permits } = admitted
+    const { startedAt, context, isOpen } = asked
+    return then<Paid, Held>(payer.pay(dues, isOpen), (paid) => {
+      if (paid.kind === 'paid') {
+        return { decision: this.#report(charges, { ...decision, ledger: paid.payment }, startedAt, context), permits }
+      }
+      const { charge } = dues[paid.at]
+      const unpaid = [{ ...charge, rule: unpaidRule(charge.rule, paid.status), verdict: paid.verdict }]
+      const refused = fold(unpaid, [paid.verdict])
+      return then(this.#giveBack(admitted), () => ({
+        decision: this.#report(unpaid, refused, startedAt, context),
+        permits: undefined,
+      }))
+    })
+  }
+
+  /** Gives back, without a report, what was charged to a request that no one pays for. */
+  #giveBack({ charges, decision, permits }: Admitted): MaybePromise<unknown> {
+    const back = isUncharged(charges, decision)
+      ? []
+      : charges.flatMap((charge, i) => {
+          const { allowed, fallback, unasked } = decision.verdicts[i].verdict
+          const isTaken = allowed && fallback === undefined && unasked !== true && charge.cost > 0
+          if (!isTaken || charge.rule.unlimited || holdsPermits(charge.limit) || this.#keeps(charge)) return []
+          return [{ ...charge, cost: -charge.cost, enforce: false }]
+        })
+    const released = permits === undefined ? undefined : this.#store.release(permits)
+    return then(released, () => (back.length === 0 ? undefined : this.#store.decide(back)))
   }
 
   /** Asks about what else a refused request could be charged on, until something admits it. */
@@ -269,7 +346,7 @@ export class Decider<S extends Store> {
         if (!decision.allowed || isWithoutStore(other, decision)) return attempt(at + 1)
         const shed = answer.byFleet?.()
         if (shed !== undefined) return this.#reportShed(asked, shed)
-        return { decision: this.#report(other, decision, startedAt, context), permits: answer.permits }
+        return this.#paid(asked, { charges: other, decision, permits: answer.permits })
       })
     }
     return attempt(0)
@@ -330,6 +407,15 @@ interface Asked {
   readonly startedAt: number
   readonly context: RequestContext | undefined
   readonly ask: (counted: readonly PlannedCharge[]) => MaybePromise<Answered>
+  /** The caller will say what the request came to. */
+  readonly isOpen: boolean
+}
+
+/** What the limits said, and the permits that they gave. */
+interface Admitted {
+  readonly charges: readonly PlannedCharge[]
+  readonly decision: Decision
+  readonly permits: HeldPermits | undefined
 }
 
 /** What the store said. */

@@ -5,8 +5,9 @@ import type { CheckRequest, Entry } from '../core/request.ts'
 import { compileObjects } from '../core/rules/compile.ts'
 import type { DescriptorRule } from '../core/rules/schema.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
+import { awayStore } from './away-store.suite.ts'
 import { Limiter } from './limiter.ts'
-import type { HeldPermits, Store } from './ports.ts'
+import type { HeldPermits } from './ports.ts'
 
 const START_MS = 1_700_000_040_000
 
@@ -37,18 +38,6 @@ function ask(descriptors: string | string[], cost?: number, domain = 'api'): Che
 /** Lists what every rule said: `name remaining kind`. */
 const standings = ({ verdicts }: Decision): string[] =>
   verdicts.map(({ rule, verdict }) => `${rule.name} ${verdict.remaining} ${verdict.kind}`)
-
-/** The same store, a round trip away. */
-function promising(store: MemoryStore): Store {
-  return {
-    decide: async (charges) => store.decide(charges),
-    acquire: async (charges) => store.acquire(charges),
-    release: async (permits) => store.release(permits),
-    renew: async (permits) => store.renew(permits),
-    reset: async (key, limit) => store.reset(key, limit),
-    close: async () => store.close(),
-  }
-}
 
 describe('check', () => {
   it('admits up to the limit, refuses, and admits again when the window is over', () => {
@@ -333,7 +322,7 @@ describe('a synchronous store', () => {
 describe('a store that promises', () => {
   it('gives promises of the same answers', async () => {
     const { rules, store } = bench({ key: 'user', rate_limit: { ...perMinute('per-user', 2) } })
-    const limiter = new Limiter(() => rules, promising(store))
+    const limiter = new Limiter(() => rules, awayStore(store))
     const answer = limiter.check(ask('user=alice'))
     expect(answer).toBeInstanceOf(Promise)
     expect(standings(await answer)).toEqual(['per-user 1 allowed'])
@@ -349,7 +338,7 @@ describe('a store that promises', () => {
 
   it('takes a place, and gives it back', async () => {
     const { rules, store } = bench({ key: 'user', rate_limit: { algorithm: 'concurrency', requests_per_unit: 1 } })
-    const limiter = new Limiter(() => rules, promising(store))
+    const limiter = new Limiter(() => rules, awayStore(store))
     const { decision, permits } = await limiter.acquire(ask('user=alice'))
     expect(decision.allowed).toBe(true)
     expect((await limiter.acquire(ask('user=alice'))).decision.allowed).toBe(false)

@@ -2,7 +2,8 @@ import { type Decision, UNLIMITED } from '../core/combine.ts'
 import { allowedVerdict, type Verdict } from '../core/decision.ts'
 import { KeyedHash } from '../core/hash.ts'
 import { KeyEncoder } from '../core/key-encoder.ts'
-import { compileLimit } from '../core/limit.ts'
+import type { LedgerHold } from '../core/ledger-note.ts'
+import { compileLimit, MAX_COUNT } from '../core/limit.ts'
 import type { CheckRequest, RequestContext } from '../core/request.ts'
 import type { AccountLookup } from '../core/rules/match.ts'
 import type { Domain, RuleSet } from '../core/rules/rule-set.ts'
@@ -11,6 +12,7 @@ import { isSettleable, type PlannedCharge } from './charge.ts'
 import { type Answer, type AskAgain, Decider, type Held, isUncharged } from './decider.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
+import type { Payer } from './payer.ts'
 import { type OverrideOptions, Planner } from './plan.ts'
 import type { HeldPermits, Renewal, Store } from './ports.ts'
 import type { Quotas } from './quotas.ts'
@@ -53,12 +55,16 @@ export interface LimiterParts {
   readonly renewals?: Renewals | undefined
   /** Requests wait here for their turns, which are not given back, see Decider. Default: false. */
   readonly keepsTurns?: boolean
+  /** Pays for what rules with a meter admit, see Decider. Default: there is none. */
+  readonly payer?: Payer | undefined
 }
 
 /** A decision about an estimate, and what it was charged to. */
 export interface Reserved {
   readonly decision: Decision
   readonly charged: readonly string[]
+  /** What the ledger keeps until then. */
+  readonly holds: readonly LedgerHold[]
 }
 
 /** How long it is remembered that a reservation was settled. It must be settled within half of that. */
@@ -127,20 +133,33 @@ export class Limiter<S extends Store> {
   /** Like check with a cost that is an estimate. `charged` are the counters to be settled by settleReserved. */
   async reserve(request: CheckRequest, context = request.context): Promise<Reserved> {
     const charges = this.plan(request)
-    const decision = await this.#watched(this.#decider.decide(charges, context, this.#priorityOf(request, charges)))
+    const asked = this.#decider.decide(charges, context, this.#priorityOf(request, charges), true)
+    const decision = await this.#watched(asked)
     const isTaken = decision.allowed && !isUncharged(charges, decision)
     const isCharged = charges.map((charge, i) => isTaken && isSettleable(charge, decision.verdicts[i].verdict))
-    return { decision, charged: charges.filter((_, i) => isCharged[i]).map(({ key }) => key) }
+    const charged = charges.filter((_, i) => isCharged[i]).map(({ key }) => key)
+    return { decision, charged, holds: decision.ledger?.holds ?? [] }
   }
 
   /**
    * Settles, once, what `reserve` charged. Returns false if that was done before, if the store does not answer, or if
-   * none of the rules of that time is still in force. The id identifies the reservation.
+   * none of the rules of that time is still in force. The id identifies the reservation. What the ledger kept is booked
+   * first: it books once, too, and what it does not take is to be settled again.
    */
-  async settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean> {
+  async settleReserved(
+    request: CheckRequest,
+    charged: readonly string[],
+    id: string,
+    cost: number,
+    holds: readonly LedgerHold[] = [],
+  ): Promise<boolean> {
+    for (const hold of holds) {
+      const used = hold.weight > 0 ? Math.min(Math.ceil(cost * hold.weight), MAX_COUNT) : hold.amount
+      if (!(await this.#decider.commit(hold, used))) return false
+    }
     const known = new Set(charged)
     const charges = this.#planner.plan(this.#rules(), request, true).filter(({ key }) => known.has(key))
-    if (charges.length === 0) return false
+    if (charges.length === 0) return holds.length > 0
     const mark = { key: `${charged[0]}|reservation=${id}`, limit: ONCE, cost: 1, enforce: true, policy: CLOSED }
     const [first] = await this.#store.decide([mark])
     if (!first.allowed || first.fallback !== undefined) return false
@@ -161,7 +180,7 @@ export class Limiter<S extends Store> {
    * that may be shed; the code that sees the request begin and end reports both to the shedder.
    */
   hold(charges: readonly PlannedCharge[], context?: RequestContext, priority?: Priority): Answer<S, Held> {
-    return this.#decider.acquire(charges, context, priority)
+    return this.#decider.acquire(charges, context, priority, true)
   }
 
   /**

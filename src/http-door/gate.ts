@@ -35,6 +35,7 @@ import type { PlannedCharge } from '../engine/charge.ts'
 import { Decider, type Held } from '../engine/decider.ts'
 import { observerOf } from '../engine/decision-event.ts'
 import { andThen } from '../engine/maybe.ts'
+import { NO_PAYER } from '../engine/payer.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
 import { openAppStore } from '../stores/open/open-app-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
@@ -104,7 +105,7 @@ export class Pass {
   /** Whether the end of the request must still be reported. */
   get isOpen(): boolean {
     if (this.#ended !== undefined) return true
-    return this.#held !== undefined && (this.#held.isHolding || this.#isRefunded !== undefined)
+    return this.#held !== undefined && (this.#held.isHolding || this.#held.isOwing || this.#isRefunded !== undefined)
   }
 
   /**
@@ -139,7 +140,9 @@ export class Pass {
   #conclude(status: number | undefined): MaybePromise<void> {
     if (this.#isConcluded) return undefined
     this.#isConcluded = true
-    return this.#isRefunded?.(status) === true ? this.#held?.refund() : undefined
+    const refunded = this.#isRefunded?.(status) === true ? this.#held?.refund() : undefined
+    this.#held?.end()
+    return refunded
   }
 }
 
@@ -293,7 +296,7 @@ export class Gate<R> {
 
   #ask(request: R, caller: Caller, charges: readonly PlannedCharge[] | undefined): MaybePromise<Pass> {
     if (charges === undefined) return CLOSED
-    const held = this.#decider.acquire(charges, undefined, this.#shedding?.priorityOf(request, charges))
+    const held = this.#decider.acquire(charges, undefined, this.#shedding?.priorityOf(request, charges), true)
     if (held instanceof Promise) return held.then((later) => this.#passOf(request, caller, charges, later))
     return this.#passOf(request, caller, charges, held)
   }
@@ -319,6 +322,7 @@ export class Gate<R> {
     return new Decider(this.#open.store, observerOf(this.#options), {
       shedder: this.#shedding?.shedder,
       keepsTurns: true,
+      payer: NO_PAYER,
     })
   }
 

@@ -1,11 +1,16 @@
 import { type Decision, type RuleVerdict, UNLIMITED } from '../core/combine.ts'
+import type { LedgerHold } from '../core/ledger-note.ts'
+import { MAX_COUNT } from '../core/limit.ts'
 import type { PlannedCharge } from '../engine/charge.ts'
 import type { Decider, Held } from '../engine/decider.ts'
 import { andThen } from '../engine/maybe.ts'
 import type { HeldPermits, MaybePromise, Store } from '../engine/ports.ts'
 
 /** Gives back what a decision took. A Decider is one. */
-export type Settler = Pick<Decider<Store>, 'settle' | 'settledCharges' | 'refund' | 'keep' | 'letGo' | 'release'>
+export type Settler = Pick<
+  Decider<Store>,
+  'settle' | 'settledCharges' | 'refund' | 'keep' | 'letGo' | 'release' | 'commit'
+>
 
 /** Selects some of the charges of a request, such as the charges of one limit. */
 export type OfLimit = (charge: PlannedCharge) => boolean
@@ -24,6 +29,9 @@ export class HeldCharges {
   permits: HeldPermits | undefined
   /** What can still be given back, as far as is known by now. Undefined: all that was planned. Few requests need it. */
   #rest: Rest | undefined
+  /** What is kept of the ledger, and what of that is known to be used. Undefined: nothing, as for most requests. */
+  #holds: OpenHold[] | undefined
+  #isEnded = false
 
   constructor(settler: Settler, planned: readonly PlannedCharge[], { decision, permits }: Held) {
     this.settler = settler
@@ -31,6 +39,15 @@ export class HeldCharges {
     this.planned = planned
     this.permits = permits !== undefined && permits.held.length > 0 ? permits : undefined
     if (this.permits !== undefined) settler.keep(this.permits, this)
+    const holds = decision.ledger?.holds
+    if (holds !== undefined && holds.length > 0) {
+      this.#holds = holds.map((hold) => ({ hold, used: hold.amount, booked: undefined }))
+    }
+  }
+
+  /** Whether the ledger keeps something for it, so that its end must be reported. */
+  get isOwing(): boolean {
+    return this.#holds !== undefined && !this.#isEnded
   }
 
   /** Whether it holds permits. */
@@ -47,6 +64,11 @@ export class HeldCharges {
     const isChosen = charges.map(of)
     const chosen = charges.filter((_, i) => isChosen[i])
     if (chosen.length === 0) return undefined
+    for (const open of this.#holdsOf(chosen)) {
+      const { weight } = open.hold
+      if (weight > 0) open.used = Math.min(Math.ceil(cost * weight), MAX_COUNT)
+      if (this.#isEnded) this.#book(open)
+    }
     const decision = { ...this.decision, verdicts: verdicts.filter((_, i) => isChosen[i]) }
     // What is refunded while this is in flight is what it comes to.
     const settled = this.settler.settledCharges(chosen, decision, cost).values()
@@ -63,6 +85,10 @@ export class HeldCharges {
     const isChosen = charges.map(of)
     const chosen = charges.filter((_, i) => isChosen[i])
     if (chosen.length === 0) return undefined
+    for (const open of this.#holdsOf(chosen)) {
+      open.used = 0
+      if (this.#isEnded) this.#book(open)
+    }
     this.#rest = {
       charges: charges.filter((_, i) => !isChosen[i]),
       verdicts: verdicts.filter((_, i) => !isChosen[i]),
@@ -83,10 +109,43 @@ export class HeldCharges {
     return permits === undefined ? undefined : this.settler.release(permits)
   }
 
+  /**
+   * Books what the ledger keeps for the request, which is over: what it has cost as far as is known, or what was kept;
+   * nothing for a request that was not served. More may become known afterwards.
+   */
+  end(isServed = true): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    for (const open of this.#holds ?? NO_HOLDS) {
+      if (!isServed) open.used = 0
+      this.#book(open)
+    }
+  }
+
+  #book(open: OpenHold): void {
+    if (open.booked === open.used) return
+    void this.settler.commit(open.hold, open.used, open.booked)
+    open.booked = open.used
+  }
+
+  #holdsOf(chosen: readonly PlannedCharge[]): readonly OpenHold[] {
+    if (this.#holds === undefined) return NO_HOLDS
+    return this.#holds.filter(({ hold }) => chosen.some(({ key }) => key === hold.key))
+  }
+
   get #remaining(): Rest {
     return this.#rest ?? { charges: this.planned, verdicts: this.decision.verdicts }
   }
 }
+
+interface OpenHold {
+  readonly hold: LedgerHold
+  used: number
+  /** Undefined: the hold is open. */
+  booked: number | undefined
+}
+
+const NO_HOLDS: readonly OpenHold[] = []
 
 interface Rest {
   readonly charges: readonly PlannedCharge[]
@@ -102,6 +161,7 @@ const NO_SETTLER: Settler = {
   keep: () => {},
   letGo: () => {},
   release: () => undefined,
+  commit: () => false,
 }
 
 /**

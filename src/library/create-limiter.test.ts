@@ -123,4 +123,19 @@ describe('createLimiter', () => {
     expect(() => limiter.acquire(request as CheckRequest)).toThrow(expect.objectContaining({ message }))
     expect(() => limiter.reset(request as CheckRequest)).toThrow(expect.objectContaining({ message }))
   })
+
+  it('refuses what a rule with a meter admits: an app has no ledger, and nothing passes unpaid', () => {
+    const rate_limit = { name: 'paid', unit: 'minute', requests_per_unit: 3, ledger: 'exports' } as const
+    const limiter = createLimiter({ rules: { domain: 'api', descriptors: [{ key: 'user', rate_limit }] }, clock })
+    const request = { domain: 'api', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] }
+    for (let i = 0; i < 5; i++) {
+      const { allowed, tightest } = limiter.check(request)
+      expect([allowed, tightest?.verdict.ledger?.code, tightest?.rule.response?.status]).toEqual([
+        false,
+        'LEDGER_UNAVAILABLE',
+        503,
+      ])
+    }
+    expect(limiter.check({ ...request, cost: 0 }).tightest?.verdict.remaining).toBe(3)
+  })
 })

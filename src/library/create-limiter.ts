@@ -8,6 +8,7 @@ import type { RuleSet } from '../core/rules/rule-set.ts'
 import type { RuleFile } from '../core/rules/schema.ts'
 import { type Observed, observerOf } from '../engine/decision-event.ts'
 import { Limiter, type LimiterParts } from '../engine/limiter.ts'
+import { NO_PAYER } from '../engine/payer.ts'
 import type { Store } from '../engine/ports.ts'
 import { MemoryStore } from '../stores/memory/memory-store.ts'
 import { openAppStore } from '../stores/open/open-app-store.ts'
@@ -62,7 +63,7 @@ export function createLimiter(options: AnyLimiterOptions): RuleLimiter | SharedR
   const { rules, redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const observer = observerOf(options)
-  const parts = observer === undefined ? {} : { observer }
+  const parts = { payer: NO_PAYER, ...(observer !== undefined && { observer }) }
   if (redis === undefined) {
     const open = () => new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
     return new RuleLimiter(ruleSet, open, parts)

@@ -1,4 +1,5 @@
 import type { Decision } from 'sluice/internal/core/combine'
+import type { LedgerHold } from 'sluice/internal/core/ledger-note'
 import type { CheckRequest, RequestContext } from 'sluice/internal/core/request'
 import type { Held } from 'sluice/internal/engine/decider'
 import type { Reserved } from 'sluice/internal/engine/limiter'
@@ -21,5 +22,11 @@ export interface ReservingPort extends LimiterPort {
   /** Like check with an estimate; `charged` is what settleReserved is to settle. */
   reserve(request: CheckRequest, context?: RequestContext): Promise<Reserved>
   /** Settles once: it says whether it did. */
-  settleReserved(request: CheckRequest, charged: readonly string[], id: string, cost: number): Promise<boolean>
+  settleReserved(
+    request: CheckRequest,
+    charged: readonly string[],
+    id: string,
+    cost: number,
+    holds: readonly LedgerHold[],
+  ): Promise<boolean>
 }

@@ -9,12 +9,21 @@ export const DECISION_REASONS = [
   'store_unavailable_open',
   'store_unavailable_closed',
   'store_unavailable_local',
+  'ledger_short',
+  'ledger_customer_unknown',
+  'ledger_unavailable',
   'no_limit',
   'no_rule',
   'unknown_domain',
 ] as const
 
 export type DecisionReason = (typeof DECISION_REASONS)[number]
+
+const LEDGER_REASONS = {
+  LEDGER_SHORT: 'ledger_short',
+  LEDGER_CUSTOMER_UNKNOWN: 'ledger_customer_unknown',
+  LEDGER_UNAVAILABLE: 'ledger_unavailable',
+} as const satisfies Record<string, DecisionReason>
 
 /** Returns whether a rule that only reports would have refused. */
 function isShadowRefusal({ rule, verdict }: RuleVerdict): boolean {
@@ -39,6 +48,7 @@ export function decisiveOf({ allowed, tightest, verdicts }: Decision): RuleVerdi
 
 /** Returns why a rule decided as it did. `isShadow`: it lets requests pass that it refuses. */
 export function reasonOf({ rule, verdict }: RuleVerdict, isShadow: boolean): DecisionReason {
+  if (verdict.ledger !== undefined) return LEDGER_REASONS[verdict.ledger.code]
   if (rule.unlimited) return 'no_limit'
   if (verdict.fallback === 'open') return 'store_unavailable_open'
   if (verdict.fallback === 'closed') return 'store_unavailable_closed'

@@ -11,19 +11,34 @@ export function decisionJson(decision: Decision): object {
     ...(tightest !== undefined && { rule: tightest.rule.name }),
     ...(!allowed && tightest !== undefined && { reason: reasonOf(tightest) }),
     ...(!allowed && tightest?.verdict.shed !== undefined && { code: LOAD_SHED }),
+    ...ledgerJson(decision),
     verdicts: decision.verdicts.map(verdictJson),
   }
 }
 
+function ledgerJson({ ledger, tightest }: Decision): object {
+  const refusal = tightest?.verdict.ledger
+  if (refusal !== undefined) return { code: refusal.code, ledger: refusal.json }
+  return ledger === undefined ? {} : { ledger: ledger.json }
+}
+
 function verdictJson({ rule, descriptor, verdict }: RuleVerdict): object {
-  const { kind, allowed: _, unasked, ...rest } = verdict
+  const { kind, allowed: _, unasked, ledger, ...rest } = verdict
   if (unasked === true) return { rule: rule.name, descriptor, kind: 'unasked', limit: verdict.limit }
-  return { rule: rule.name, descriptor, kind, ...(rule.shadow && { shadow: true }), ...rest }
+  return {
+    rule: rule.name,
+    descriptor,
+    kind,
+    ...(rule.shadow && { shadow: true }),
+    ...rest,
+    ...(ledger && { code: ledger.code }),
+  }
 }
 
 /** Says in one sentence why a rule refused. */
 export function reasonOf({ rule, verdict }: RuleVerdict): string {
-  const { block, shed } = verdict
+  const { block, shed, ledger } = verdict
+  if (ledger !== undefined) return ledger.reason
   if (shed !== undefined) return SHED_REASONS[shed]
   if (block !== undefined) return block.reason === undefined ? 'the caller is blocked' : `blocked: ${block.reason}`
   if (verdict.kind === 'impossible') {

@@ -1,4 +1,6 @@
 import { type Decision, isTighter, type RuleVerdict } from '../combine.ts'
+import type { Verdict } from '../decision.ts'
+import { LEDGER_FIELD } from '../ledger-note.ts'
 import { holdsPermits, isOnce } from '../limit.ts'
 import type { Rule } from '../rules/rule-set.ts'
 import { FALLBACK_FIELD, fallbackValue } from './fallback-field.ts'
@@ -57,9 +59,9 @@ export class FieldRenderer {
     const fields = this.#fields
     fields.clear()
     const { tightest } = decision
-    // A caller that is blocked or shed has no budget to report.
-    if (tightest !== undefined && tightest.verdict.block === undefined && tightest.verdict.shed === undefined)
-      this.#addBudget(decision, tightest, nowMs, partitionKey)
+    if (tightest !== undefined && hasBudget(tightest.verdict)) this.#addBudget(decision, tightest, nowMs, partitionKey)
+    const ledger = decision.ledger ?? tightest?.verdict.ledger
+    if (ledger !== undefined) fields.add(LEDGER_FIELD, ledger.field)
     if (this.#fallback) this.#addFallback(decision)
     if (decision.retryAfterMs === undefined) return fields
     // What is rendered twice, for the fields and for the body, says the same: the jitter is drawn once.
@@ -135,6 +137,10 @@ export class FieldRenderer {
     fields.add('RateLimit-Reset', String(reset))
   }
 }
+
+/** Whether a limit decided: of a caller that is blocked or shed, or that no one pays for, there is no budget to report. */
+const hasBudget = ({ block, shed, ledger }: Verdict): boolean =>
+  block === undefined && shed === undefined && ledger === undefined
 
 /** Clients and proxies refuse answers with long fields: nginx above 4 KiB in all, Node.js above 16. */
 const MAX_FIELD_CHARACTERS = 1_600

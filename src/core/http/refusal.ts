@@ -40,7 +40,9 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   const { tightest } = decision
   const response = tightest?.rule.response
   const isShed = tightest?.verdict.shed !== undefined
-  const isAway = tightest === undefined || isShed || tightest.verdict.fallback === 'closed'
+  const ledger = tightest?.verdict.ledger
+  const isUndecided = tightest === undefined || tightest.verdict.fallback === 'closed'
+  const isAway = isUndecided || isShed || ledger?.code === 'LEDGER_UNAVAILABLE'
   const status = response?.status ?? (isAway ? 503 : 429)
   const headers = response?.headers ?? NO_FIELDS
   if (response?.body !== undefined) return { status, ...customBody(response, response.body), headers }
@@ -51,15 +53,20 @@ export function refusalOf(decision: Decision, retryAfter: number | undefined, re
   if (form === 'text') return { status, contentType: 'text/plain; charset=utf-8', body: `${message}\n`, headers }
   if (form === undefined ? prefersProblem(request.accept) : form === 'problem') {
     const problem = { ...(isAway ? REDUCED_CAPACITY : QUOTA_EXCEEDED), status, detail: message }
-    const more = isShed ? { code: LOAD_SHED } : { 'violated-policies': violated(decision) }
+    const more = ledger
+      ? { code: ledger.code, ledger: ledger.json }
+      : isShed
+        ? { code: LOAD_SHED }
+        : { 'violated-policies': violated(decision) }
     const body = JSON.stringify({ ...problem, ...more })
     return { status, contentType: 'application/problem+json', body, headers }
   }
   const error = {
-    code: isShed ? LOAD_SHED : isAway ? 'UNAVAILABLE' : 'RATE_LIMITED',
+    code: ledger?.code ?? (isShed ? LOAD_SHED : isAway ? 'UNAVAILABLE' : 'RATE_LIMITED'),
     message,
     ...(retryAfter !== undefined && { retry_after: retryAfter }),
-    ...(tightest && !isShed && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
+    ...(ledger && { ledger: ledger.json }),
+    ...(tightest && !isShed && !ledger && { limit: tightest.verdict.limit, ...windowOf(tightest.rule) }),
     scope: isShed ? undefined : (request.scope ?? (tightest && plainName(tightest.rule.name))),
   }
   return { status, contentType: 'application/json', body: JSON.stringify({ error }), headers }
@@ -103,6 +110,7 @@ export function statedRefusal({ status, code, message, retryAfter }: Stated, acc
 }
 
 const TITLES: ReadonlyMap<number, string> = new Map([
+  [402, 'Payment Required'],
   [403, 'Forbidden'],
   [429, 'Too Many Requests'],
   [503, 'Service Unavailable'],
@@ -139,6 +147,7 @@ function messageOf(tightest: RuleVerdict | undefined, retryAfter: number | undef
   const wait = retryAfter === undefined ? '' : ` Retry after ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`
   const verdict = tightest?.verdict
   if (verdict === undefined || verdict.fallback === 'closed') return `The rate limiter is not available${what}.${wait}`
+  if (verdict.ledger !== undefined) return `No one pays for this request${what}: ${verdict.ledger.reason}.`
   if (verdict.shed !== undefined) return `The service is overloaded, and does not serve this request${what}.${wait}`
   if (verdict.block !== undefined) return `Requests are blocked${what}.${wait}`
   if (verdict.kind === 'impossible') {

@@ -15,7 +15,7 @@ import { type DomainDefaults, withDefaults } from './limit-defaults.ts'
 import type { Problems } from './problems.ts'
 import { DEFAULTS } from './rule-defaults.ts'
 import type { RuleDocument } from './rule-document.ts'
-import type { Cost, PathStep, Rule, RuleResponse } from './rule-set.ts'
+import type { Cost, PathStep, Rule, RuleLedger, RuleResponse } from './rule-set.ts'
 import type { SharedParts } from './shared-parts.ts'
 
 const DAY_MS = 86_400_000
@@ -86,6 +86,7 @@ export function compileRule(own: RateLimitRule, ownContext: RuleContext, problem
     priority: rate.priority ?? DEFAULTS.priority,
     response: responseOf(rate.response),
     retryAfterJitterMs: jitter,
+    ledger: ledgerOf(rate.ledger),
     path,
   })
 }
@@ -221,6 +222,12 @@ function costOf(cost: RateLimitRule['cost']): Cost {
   if (cost === undefined) return DEFAULTS.cost
   if (typeof cost === 'number') return cost
   return Object.freeze({ by: cost.by, weights: new Map(Object.entries(cost.weights)), otherwise: cost.default ?? 1 })
+}
+
+function ledgerOf(ledger: RateLimitRule['ledger']): RuleLedger | undefined {
+  if (ledger === undefined) return DEFAULTS.ledger
+  const { meter, amount = 'cost' } = typeof ledger === 'string' ? { meter: ledger } : ledger
+  return Object.freeze({ meter, amount })
 }
 
 function responseOf(response: RateLimitRule['response']): RuleResponse | undefined {

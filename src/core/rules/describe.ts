@@ -1,7 +1,7 @@
 import { formatDuration } from '../duration.ts'
 import { holdsPermits, type Limit } from '../limit.ts'
 import { DEFAULTS } from './rule-defaults.ts'
-import type { Rule, RuleNode, RuleSet } from './rule-set.ts'
+import type { Rule, RuleLedger, RuleNode, RuleSet } from './rule-set.ts'
 
 /** Describes a limit for people: `100 per 1m, token_bucket, burst 500`. */
 export function describeLimit(limit: Limit): string {
@@ -47,8 +47,12 @@ const FORMATTERS: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
   localShare: ({ localShare }) => `${localShare} of the budget when the store fails`,
   timeoutMs: ({ timeoutMs }) => `store answers within ${timeoutMs}ms`,
   response: ({ response }) => `answers ${response?.status}`,
+  ledger: ({ ledger }) => `${amountText(ledger?.amount)} of meter ${ledger?.meter}`,
   retryAfterJitterMs: ({ retryAfterJitterMs }) => `Retry-After spread by ${formatDuration(retryAfterJitterMs)}`,
 }
+
+const amountText = (amount: RuleLedger['amount'] | undefined): string =>
+  typeof amount === 'number' ? `takes ${amount}` : amount === 'settled' ? 'takes its settled cost' : 'takes its cost'
 
 /** Draws a set of rules as a tree, a line for each pattern and limit. */
 export function describeRules(rules: RuleSet): string[] {

@@ -1,4 +1,4 @@
-import type { Cost, RuleResponse } from './rule-set.ts'
+import type { Cost, RuleLedger, RuleResponse } from './rule-set.ts'
 
 /**
  * The settings of a rule that says nothing about them: the defaults of LIMIT_OPTIONS, which a test compares. They are
@@ -20,4 +20,5 @@ export const DEFAULTS = {
   priority: undefined as number | undefined,
   response: undefined as RuleResponse | undefined,
   retryAfterJitterMs: 0,
+  ledger: undefined as RuleLedger | undefined,
 } as const

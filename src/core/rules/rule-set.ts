@@ -3,7 +3,7 @@ import type { PathStep, Rule } from '../rule.ts'
 import type { CidrIndex } from './cidr-index.ts'
 import type { WildcardIndex } from './wildcard-index.ts'
 
-export type { Cost, PathStep, Rule, RuleResponse } from '../rule.ts'
+export type { Cost, PathStep, Rule, RuleLedger, RuleResponse } from '../rule.ts'
 
 /** One level of the pattern tree: the rules that apply here, and where the next entry leads. */
 export interface RuleNode {

@@ -173,6 +173,7 @@ function ruleOf(id: string, name: string, limit: Limit, settings: RuleSettings, 
     priority: settings.priority,
     response: settings.response,
     retryAfterJitterMs: settings.retryAfterJitterMs,
+    ledger: settings.ledger,
     path,
   })
 }

@@ -3,10 +3,10 @@ import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { problem } from 'sluice/internal/core/http/problem'
 import { writeJson } from '../../edge/http/write.ts'
 import type { Balance, Outcome, Rejection, Shortage } from '../../ledger/core/account-state.ts'
-import type { Parts } from '../../ledger/core/lot.ts'
 import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
+import { partsJson, periodJson, shortJson, shortText } from '../../ledger/shortage-text.ts'
 import { list, named, needed, object, orNull, TIME, WHOLE, YES_OR_NO } from '../../records/forms.ts'
-import { timeOrNull, timeText, unknownRecord } from '../api/values.ts'
+import { timeOrNull, unknownRecord } from '../api/values.ts'
 
 /** PARTS are the parts of the waterfall, in the order in which they pay. */
 const PARTS = {
@@ -44,16 +44,8 @@ export const BALANCE = named(
 
 export const REPEATED = needed(YES_OR_NO, 'it had been done before, and was not done again')
 
-const partsJson = ({ allowance, grants, credits, overdraft }: Readonly<Parts>) => ({
-  allowance,
-  grants,
-  credits,
-  overdraft,
-})
-
 export function balanceJson({ available, held, debt, period }: Balance) {
-  const { startMs, endMs } = period
-  return { available: partsJson(available), held, debt, period: { start: timeText(startMs), end: timeText(endMs) } }
+  return { available: partsJson(available), held, debt, period: periodJson(period) }
 }
 
 /** A Done is an outcome that did what was asked. */
@@ -107,28 +99,6 @@ export function doneOf(
   }
   if (outcome.kind === 'rejected') throw rejectionOf(outcome.reason)
   return outcome
-}
-
-const NEEDS = { allowance: 'the allowance of the period', grants: 'grants', credits: 'bought credits' } as const
-
-/** Says in a sentence which parts ran out, and what would help. */
-function shortText({ needed: amount, available, ranOut, renewsAtMs }: Shortage): string {
-  const left = available.allowance + available.grants + available.credits + available.overdraft
-  const parts = ranOut.map((part) => NEEDS[part]).join(', then ')
-  const help =
-    renewsAtMs === undefined ? 'more credits' : `the next allowance, at ${timeText(renewsAtMs)}, or more credits`
-  return `needs ${amount}, and ${left} are left after ${parts}. What would help: ${help}`
-}
-
-export function shortJson(shortage: Shortage): Readonly<Record<string, unknown>> {
-  const { needed: amount, available, ranOut, renewsAtMs } = shortage
-  return {
-    needed: amount,
-    available: partsJson(available),
-    ran_out: ranOut,
-    renews_at: timeOrNull(renewsAtMs),
-    would_help: renewsAtMs === undefined ? ['credits'] : ['next_period', 'credits'],
-  }
 }
 
 /**

@@ -10,10 +10,13 @@ import { ProcessView } from '../../admin/process/process-view.ts'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import type { NodeHealth } from '../../edge/health/health.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
+import type { LedgerPort } from '../../ledger/rules/ledger-port.ts'
+import { RulePayer } from '../../ledger/rules/rule-payer.ts'
 import type { ObservedDoor } from '../../observe/door-observer.ts'
 import { RenewalMetrics } from '../../observe/metrics/renewal-metrics.ts'
 import { reportShedding } from '../../observe/metrics/shed-metrics.ts'
 import type { Reporter } from '../../observe/reports/reports.ts'
+import { ledgerLog } from '../log/ledger-log.ts'
 import type { Log } from '../log/log.ts'
 import { renewalLog } from '../log/renewal-log.ts'
 import { limiterPartsOf, storeFor } from '../settings/compatibility.ts'
@@ -63,6 +66,8 @@ export interface DoorParts extends ObserverParts {
   readonly passedOver?: MetricsSource | undefined
   /** Creates the gateway of the process. None of its code is loaded where there is no gateway. */
   readonly gateway?: ((parts: GatewayLimits) => GatewayDoor) | undefined
+  /** Pays for what rules with a meter admit. Undefined: there is no database, and such rules refuse. */
+  readonly ledger?: LedgerPort | undefined
 }
 
 /** Opens the store and creates the doors to it. Nothing listens yet. */
@@ -78,6 +83,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const shedder = shedderOf(config, keys, quotas)
   const { renewals, metrics: renewalMetrics } = openRenewals(log)
   const store = storeFor(config, open.store)
+  // Where refusals are only reported, nothing is billed.
+  const payer = config.shadowMode ? undefined : new RulePayer(parts.ledger, quotas, { events: ledgerLog(log) })
   const limiterOf = (door: ObservedDoor): Limiter<Store> =>
     new Limiter(rules, store, {
       keepsTurns: true,
@@ -87,6 +94,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       ...(quotas !== undefined && { quotas }),
       shedder,
       renewals,
+      payer,
       observer: observers.of(door),
     })
   const { readsTraces } = observers
@@ -114,6 +122,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       health.health.leave()
       // A door that fails must not cut what the others still answer.
       const drains = await Promise.allSettled(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
+      await payer?.close()
       counts.close()
       shedder?.close()
       renewals.close()

@@ -8,6 +8,7 @@ import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import type { DoorName } from '../doors/door.ts'
 import type { LogEntry } from '../log/log-entry.ts'
 import type { Config } from '../settings/config.ts'
+import type { LedgerQuestion, LedgerReply } from './ledger-line.ts'
 import type { QuotaNews } from './quota-feed.ts'
 
 /** What the primary sends to a worker. A `connection` comes with its socket, and must be acknowledged. */
@@ -47,6 +48,8 @@ export type ToWorker =
   /** Asks for a report of that name. */
   | { readonly type: 'ask'; readonly question: number; readonly name: ReportName; readonly about?: readonly string[] }
   | QuotaNews
+  /** What the ledger says to what the worker asked. */
+  | { readonly type: 'ledger'; readonly replies: readonly LedgerReply[] }
   /** To be answered `alive`. */
   | { readonly type: 'beat' }
 
@@ -66,6 +69,8 @@ export type FromWorker =
   | { readonly type: 'decisions'; readonly text: string }
   /** What customers used. */
   | { readonly type: 'usage'; readonly news: UsageNews }
+  /** What it asks the ledger. */
+  | { readonly type: 'ledger'; readonly questions: readonly LedgerQuestion[] }
   /** The worker has received a connection. */
   | { readonly type: 'taken'; readonly number: number }
   /** A connection of the worker has ended. */

@@ -5,6 +5,7 @@ import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { WorkerState } from '../../admin/nodes/node-note.ts'
 import type { NodeHealth } from '../../edge/health/health.ts'
+import type { LedgerPort } from '../../ledger/rules/ledger-port.ts'
 import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
 import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
 import { isMetricsReport } from '../../observe/metrics/metrics-report.ts'
@@ -19,6 +20,7 @@ import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { CrashPace } from './crash-pace.ts'
 import { Heartbeat } from './heartbeat.ts'
+import { answerLedger } from './ledger-line.ts'
 import type { FromWorker } from './messages.ts'
 import { QuotaFeed } from './quota-feed.ts'
 import { leastBusy, surplus } from './spread.ts'
@@ -52,6 +54,8 @@ export interface PrimaryParts {
   readonly decisions?: (text: string) => void
   /** Takes what customers used. */
   readonly usage?: UsageTaker
+  /** The ledger that workers ask. Undefined: there is no database. */
+  readonly ledger?: LedgerPort | undefined
   /** Receives what every worker decides by: the oldest of each part. */
   readonly inForce?: (least: InForce) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
@@ -70,6 +74,7 @@ export class Primary {
   readonly #origin: () => RuleOrigin
   readonly #decisions: (text: string) => void
   readonly #usage: UsageTaker | undefined
+  readonly #ledger: LedgerPort | undefined
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
@@ -107,7 +112,8 @@ export class Primary {
   readonly #routes: PrimaryParts['routes']
 
   constructor(config: Config, log: Log, parts: PrimaryParts) {
-    const { origin, decisions = () => {}, usage, inForce = () => {}, keySecret, routes } = parts
+    const { origin, decisions = () => {}, usage, inForce = () => {}, keySecret, routes, ledger } = parts
+    this.#ledger = ledger
     this.#routes = routes
     this.#decisions = decisions
     this.#usage = usage
@@ -331,6 +337,8 @@ export class Primary {
     else if (message.type === 'closed') worker.lost(message.door)
     else if (message.type === 'log') this.#log.write({ ...message.entry, worker: worker.id })
     else if (message.type === 'decisions') this.#decisions(message.text)
+    else if (message.type === 'ledger')
+      answerLedger(this.#ledger, message.questions, (replies) => worker.send({ type: 'ledger', replies }))
     else if (message.type === 'usage') this.#usage?.take(message.news, worker)
     else if (message.type === 'in-force') this.#hasInForce(worker, message.inForce)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)

@@ -15,6 +15,7 @@ import { PassedOverLog } from '../quotas/passed-over-log.ts'
 import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import { openTraces } from '../traces/open-traces.ts'
+import { LedgerLine } from './ledger-line.ts'
 import type { FromWorker, ToWorker } from './messages.ts'
 import type { QuotaNews } from './quota-feed.ts'
 import { WorkerQuotas } from './worker-quotas.ts'
@@ -40,6 +41,8 @@ let passedOver: PassedOverLog | undefined
 let keySecret = ''
 let options: CompileOptions = {}
 let isLeaving = false
+/** The ledger of the primary, where there is a database. */
+const ledger = new LedgerLine((questions) => send({ type: 'ledger', questions }))
 /** The versions of the database's rules: the one in force, and the one that is arriving in parts. */
 const tables = { inForce: 0, announced: 0 }
 let reported: InForce = NOTHING_IN_FORCE
@@ -90,6 +93,7 @@ async function start({
     quotas: quotas?.current,
     gateway: routes && (await openGateway(config, routes)),
     passedOver,
+    ledger: config.database && ledger,
     usage: reportUsage,
   })
   doors.hear(nodeHealth)
@@ -188,6 +192,7 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'health') hearHealth(message.health)
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) hearQuotas(message)
+  else if (message.type === 'ledger') ledger.hear(message.replies)
   else if (message.type === 'beat') send({ type: 'alive' })
   else void answer(message).catch(crash)
 }
@@ -200,7 +205,10 @@ async function answer({ question, name, about }: Extract<ToWorker, { type: 'ask'
 process.on('uncaughtException', crash)
 process.on('message', (message: ToWorker, socket?: Socket) => receive(message, socket))
 // A primary that was killed sends nothing more. Requests in flight are answered.
-process.on('disconnect', () => void leave())
+process.on('disconnect', () => {
+  ledger.cut()
+  void leave()
+})
 // The primary decides when all end: a terminal sends these to every process.
 process.on('SIGINT', () => {})
 process.on('SIGHUP', () => {})

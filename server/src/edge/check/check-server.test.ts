@@ -37,7 +37,7 @@ async function start(check: Checker['check'] = () => UNLIMITED, health?: Health)
     permits: undefined,
   })
   const reserving = {
-    reserve: async (request: CheckRequest) => ({ decision: await check(request), charged: [] }),
+    reserve: async (request: CheckRequest) => ({ decision: await check(request), charged: [], holds: [] }),
     settleReserved: async () => false,
   }
   const server = checkServer(

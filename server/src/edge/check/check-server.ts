@@ -120,8 +120,9 @@ async function reserve(
   context: RequestContext | undefined,
   response: ServerResponse,
 ): Promise<void> {
-  const { decision, charged } = await limiter.reserve(request, context)
-  const reservation = charged.length === 0 ? {} : { reservation: reservations.seal(request, charged) }
+  const { decision, charged, holds } = await limiter.reserve(request, context)
+  const isTaken = charged.length + holds.length > 0
+  const reservation = isTaken ? { reservation: reservations.seal(request, charged, holds) } : {}
   writeDecision(response, applyShadowMode(decision, shadowMode), reservation)
 }
 
@@ -135,8 +136,8 @@ async function settle(
   cost: number,
   response: ServerResponse,
 ): Promise<void> {
-  const { request, charged, id } = reservations.open(token)
-  const settled = await limiter.settleReserved(request, charged, id, cost)
+  const { request, charged, id, holds } = reservations.open(token)
+  const settled = await limiter.settleReserved(request, charged, id, cost, holds)
   response.setHeader('Cache-Control', 'no-store')
   writeJson(response, 200, 'application/json', { settled })
 }

@@ -89,6 +89,7 @@ export function gateOn(store: Store, text: string, parts: LimiterParts = {}, wai
       keep: () => undefined,
       letGo: () => undefined,
       release: () => undefined,
+      commit: () => false,
     },
   }
   const gate = new LimitGate({

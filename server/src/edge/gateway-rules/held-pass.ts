@@ -97,6 +97,9 @@ export class HeldPass implements Pass {
     }
     this.#giveBack(this.#plan, this.#charges, kind)
     this.#giveBack(this.#earlierPlan, this.#earlier, kind)
+    // What the ledger keeps is booked last: by now it is known what the request has cost.
+    this.#charges?.end(kind !== 'upstream-error')
+    this.#earlier?.end(kind !== 'upstream-error')
   }
 
   #giveBack(plan: RequestPlan | undefined, charges: HeldCharges | undefined, kind: EndKind): void {

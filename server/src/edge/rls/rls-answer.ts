@@ -1,5 +1,6 @@
 import { type Decision, isTighter, type RuleVerdict } from 'sluice/internal/core/combine'
 import type { Verdict } from 'sluice/internal/core/decision'
+import { LEDGER_FIELD, type LedgerNote } from 'sluice/internal/core/ledger-note'
 import { MAX_COUNT } from 'sluice/internal/core/limit'
 import type { Entry } from 'sluice/internal/core/request'
 import { headlineOf, windowSeconds } from './reference-answer.ts'
@@ -32,6 +33,8 @@ export class RlsAnswer {
   tightest: RuleVerdict | undefined = undefined
   /** The rule whose response a refused caller gets. */
   refusedBy: RuleForm | undefined = undefined
+  /** What the ledger says, where a rule names a meter. */
+  ledger: LedgerNote | undefined = undefined
   readonly #forms: RuleForms
   #isReference = false
 
@@ -53,6 +56,7 @@ export class RlsAnswer {
     this.#isReference = asReference
     if (asReference) this.#asReference(nowMs())
     this.tightest = tightest
+    this.ledger = decision.ledger ?? tightest?.verdict.ledger
     this.refusedBy = this.overallCode === OVER_LIMIT && tightest ? this.#forms.of(tightest.rule) : undefined
   }
 
@@ -125,6 +129,23 @@ export function limitHeaders(answer: RlsAnswer, names: HeaderNames | undefined):
     { key: names.remaining, value: String(headline.remaining) },
     { key: names.reset, value: String(headline.resetSeconds) },
   ]
+}
+
+const NO_HEADERS: readonly Header[] = []
+
+/** Returns the headers by which an answer says who paid, or what ran out. */
+export function ledgerHeaders({ ledger, tightest }: RlsAnswer): readonly Header[] {
+  if (ledger === undefined) return NO_HEADERS
+  const own = { key: LEDGER_FIELD.toLowerCase(), value: ledger.field }
+  return tightest?.verdict.ledger === undefined ? [own] : [own, { key: 'content-type', value: 'application/json' }]
+}
+
+/** Returns the body of a refusal by the ledger. */
+export function ledgerBody({ tightest }: RlsAnswer): Buffer | undefined {
+  const refusal = tightest?.verdict.ledger
+  if (refusal === undefined) return undefined
+  const { code, reason, json } = refusal
+  return Buffer.from(JSON.stringify({ error: { code, message: reason, ledger: json } }))
 }
 
 /** What google.protobuf.Struct can hold. */

@@ -2,7 +2,15 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { MAX_COUNT, TOO_MUCH } from 'sluice/internal/core/limit'
 import type { Entry, LimitOverride } from 'sluice/internal/core/request'
 import { shownName } from '../shown-name.ts'
-import { dynamicMetadata, limitHeaders, OK, type RlsAnswer, type Status } from './rls-answer.ts'
+import {
+  dynamicMetadata,
+  ledgerBody,
+  ledgerHeaders,
+  limitHeaders,
+  OK,
+  type RlsAnswer,
+  type Status,
+} from './rls-answer.ts'
 import type { RlsOptions } from './rls-options.ts'
 import { MAX_DESCRIPTORS, MAX_ENTRIES, type RlsDescriptor, type RlsRequest } from './rls-request.ts'
 
@@ -146,14 +154,19 @@ function invalid(where: string, detail: string): SluiceError {
 /** Formats a RateLimitResponse in the JSON form of protobuf. */
 export function rlsAnswerJson(request: RlsRequest, answer: RlsAnswer, options: RlsOptions): object {
   const { refusedBy } = answer
-  const responseHeaders = [...limitHeaders(answer, options.responseHeaders), ...(refusedBy?.headers ?? [])]
+  const responseHeaders = [
+    ...limitHeaders(answer, options.responseHeaders),
+    ...ledgerHeaders(answer),
+    ...(refusedBy?.headers ?? []),
+  ]
+  const body = ledgerBody(answer) ?? refusedBy?.body
   const requestHeaders = limitHeaders(answer, options.requestHeaders)
   return {
     overallCode: codeName(answer.overallCode),
     statuses: answer.statuses.slice(0, answer.size).map(statusJson),
     ...(responseHeaders.length > 0 && { responseHeadersToAdd: responseHeaders }),
     ...(requestHeaders.length > 0 && { requestHeadersToAdd: requestHeaders }),
-    ...(refusedBy?.body !== undefined && { rawBody: Buffer.from(refusedBy.body).toString('base64') }),
+    ...(body !== undefined && { rawBody: Buffer.from(body).toString('base64') }),
     ...(options.dynamicMetadata === true && { dynamicMetadata: dynamicMetadata(request, answer, options) }),
   }
 }

@@ -10,7 +10,15 @@ import {
   varintSize,
   writeVarint,
 } from '../../protobuf/writer.ts'
-import { dynamicMetadata, type JsonValue, limitHeaders, type RlsAnswer, type Status } from './rls-answer.ts'
+import {
+  dynamicMetadata,
+  type JsonValue,
+  ledgerBody,
+  ledgerHeaders,
+  limitHeaders,
+  type RlsAnswer,
+  type Status,
+} from './rls-answer.ts'
 import type { RlsOptions } from './rls-options.ts'
 import type { RlsRequest } from './rls-request.ts'
 import { headerField } from './rule-forms.ts'
@@ -74,11 +82,15 @@ function copy(from: Uint8Array, to: Uint8Array, start: number): number {
 export function extraFields(request: RlsRequest, answer: RlsAnswer, options: RlsOptions): ProtoField {
   const { responseHeaders, requestHeaders, dynamicMetadata: hasMetadata } = options
   const refusal = answer.refusedBy?.refusal ?? NO_FIELDS
-  if (responseHeaders === undefined && requestHeaders === undefined && hasMetadata !== true) return refusal
+  const isPlain = responseHeaders === undefined && requestHeaders === undefined && answer.ledger === undefined
+  if (isPlain && hasMetadata !== true) return refusal
+  const body = ledgerBody(answer)
   return join([
     ...limitHeaders(answer, responseHeaders).map((header) => headerField(3, header)),
     ...limitHeaders(answer, requestHeaders).map((header) => headerField(4, header)),
+    ...ledgerHeaders(answer).map((header) => headerField(3, header)),
     refusal,
+    body === undefined ? NO_FIELDS : bytesField(5, body),
     hasMetadata === true ? bytesField(6, structBytes(dynamicMetadata(request, answer, options))) : NO_FIELDS,
   ])
 }

@@ -14,7 +14,7 @@ export interface RefusedRequest extends KnownCaller {
   readonly key: string
   /** As the decision log has it, or `blocked`. */
   readonly reason: string
-  /** Of a block: why, or its id. */
+  /** Of a block: why, or its id. Of the ledger: what ran out, and what would help. */
   readonly detail: string | undefined
   readonly retryAfterMs: number | undefined
   /** The counter that refused. It is not shown: its key may contain an API key. */
@@ -87,7 +87,7 @@ export class Refusals implements DoorObserver {
       domain,
       rule: rule.id,
       reason: verdict.block === undefined ? reasonOf(said, false) : BLOCKED,
-      detail: verdict.block?.reason ?? verdict.block?.id,
+      detail: verdict.ledger?.reason ?? verdict.block?.reason ?? verdict.block?.id,
       retryAfterMs: verdict.kind === 'refused' ? verdict.retryAfterMs : undefined,
       counter: { key: counter, limit: { shape: limit.shape, space: limit.space } },
     }
