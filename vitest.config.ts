@@ -7,6 +7,15 @@ import { writeLuaModules } from './scripts/lua.mjs'
 // Tests run on the Lua as it is now, also without a build.
 writeLuaModules()
 
+preload('tests/servers/quick-pglite.cjs')
+
+/** Has all processes of the run load a file first. */
+function preload(file: string): void {
+  const option = `--require ${JSON.stringify(fileURLToPath(new URL(file, import.meta.url)))}`
+  const { NODE_OPTIONS = '' } = process.env
+  if (!NODE_OPTIONS.includes(option)) process.env.NODE_OPTIONS = `${NODE_OPTIONS} ${option}`.trim()
+}
+
 /** Files that take a minute begin first: one that began last would be waited for by idle workers. */
 const SLOW = [
   'tests/dashboard/dashboard',

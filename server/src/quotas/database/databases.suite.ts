@@ -28,34 +28,46 @@ export interface TestDatabase {
 export interface Needs {
   /** A separate server, where that is possible. */
   readonly own?: boolean
-  /** No tables: on PGlite they are there otherwise, with nothing of another test in them. */
+  /** No tables: they are there otherwise, with nothing of another test in them. A separate server has none. */
   readonly bare?: boolean
 }
 
 export type MakeTestDatabase = (needs?: Needs) => Promise<TestDatabase>
 
+interface IdleDatabase {
+  readonly name: string
+  readonly schema: FreshSchema
+}
+
 /**
  * Databases of this worker in the PostgreSQL of the run that no test has now: a new one takes ten times as long as to
  * empty one.
  */
-const idle: string[] = []
+const idle: IdleDatabase[] = []
 
-async function takeDatabase(server: PostgresEndpoint): Promise<string> {
-  const database = idle.pop()
-  if (database === undefined) return server.createDatabase()
-  await server.run(EMPTY, { database })
-  return database
+async function takeDatabase(server: PostgresEndpoint, bare: boolean): Promise<IdleDatabase> {
+  const taken = idle.pop() ?? { name: await server.createDatabase(), schema: new FreshSchema() }
+  if (bare) await server.run(EMPTY, { database: taken.name })
+  else await restore(server.url(taken.name), taken.schema)
+  return taken
 }
 
-export async function makePostgres({ own = false }: Needs = {}): Promise<TestDatabase> {
+async function restore(url: string, schema: FreshSchema): Promise<void> {
+  const db = await openPostgres({ url })
+  await schema.restore(db)
+  await db.close()
+}
+
+export async function makePostgres({ own = false, bare = false }: Needs = {}): Promise<TestDatabase> {
   const server = own ? await startPostgres() : await sharedPostgres()
-  const database = own ? await server.createDatabase() : await takeDatabase(server)
+  const taken = own ? undefined : await takeDatabase(server, bare)
+  const database = taken?.name ?? (await server.createDatabase())
   const url = server.url(database)
   const opened: Database[] = []
   onTestFinished(async () => {
     await Promise.all(opened.map((each) => each.close()))
-    if (own) await (server as PostgresServer).stop()
-    else idle.push(database)
+    if (taken === undefined) await (server as PostgresServer).stop()
+    else idle.push(taken)
   })
   return {
     dataDir: undefined,
