@@ -1,48 +1,57 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { expect, it, onTestFinished } from 'vitest'
 import { customer, meter, OWNER } from '../../server/src/ledger/ledger.suite.ts'
-import { verifyLedger } from '../../server/src/ledger/verify-ledger.ts'
-import { openQuotas } from '../../server/src/quotas/open/open-quotas.ts'
-import { ENV } from '../cli/sluice-process.suite.ts'
+import { openQuotas, type Quotas } from '../../server/src/quotas/open/open-quotas.ts'
+import { kill, run, type Started, startWith } from '../cli/sluice-process.suite.ts'
 import { Random } from '../fuzz/random.ts'
 import { NEW_SEEDS } from '../seeds/seeds.ts'
-import { startPostgres } from '../servers/postgres.mjs'
+import { type PostgresServer, startPostgres } from '../servers/postgres.mjs'
 import { until } from '../servers/until.mjs'
 
-const run = promisify(execFile)
-const SLUICE = fileURLToPath(new URL('../../server/bin/sluice.mjs', import.meta.url))
+// Four processes of sixteen callers each write at the doors of two services on one PostgreSQL. Writers, services and the
+// database are killed at moments that the seed chooses; SLUICE_KILLS=200 kills that often.
+
 const WRITER = fileURLToPath(new URL('./ledger-writer.mjs', import.meta.url))
 const SEEDS = [1, ...NEW_SEEDS]
+const KILLS = Number(process.env.SLUICE_KILLS ?? 6)
 const WRITERS = 4
-const KILLS = 8
+const SERVICES = 2
 const ALLOWANCE = 4_000
 const OVERDRAFT = 100
-const LONG_MS = 240_000
+const TOKEN = 'the-token-of-the-writers'
+const LONG_MS = 240_000 + KILLS * 30_000
 
 interface Writer {
   readonly child: ChildProcess
   isOver: boolean
 }
 
-/** Writers are processes with a ledger each, as nodes are, and sixteen callers each. */
-class Writers {
+/** Everything that can be killed. */
+class Scene {
   readonly lines: string[] = []
+  readonly services: Started[] = []
+  readonly #writers: Writer[] = []
+  readonly #postgres: PostgresServer
   readonly #url: string
   readonly #random: Random
-  readonly #writers: Writer[] = []
   #started = 0
 
-  constructor(url: string, random: Random) {
+  constructor(postgres: PostgresServer, url: string, random: Random) {
+    this.#postgres = postgres
     this.#url = url
     this.#random = random
   }
 
-  start(): void {
-    const name = `w${this.#started++}`
-    const args = [WRITER, this.#url, name, String(this.#random.below(2 ** 31))]
+  async startService(): Promise<void> {
+    const env = { SLUICE_ADMIN_TOKEN: `ledger:${TOKEN}` }
+    this.services.push(await startWith(env, '--database', this.#url))
+    for (const { child, isOver } of this.#writers) if (!isOver) this.#tell(child)
+  }
+
+  startWriter(): void {
+    const args = [WRITER, `w${this.#started++}`, String(this.#random.below(2 ** 31)), TOKEN]
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
     onTestFinished(() => void child.kill('SIGKILL'))
     const writer = { child, isOver: false }
@@ -57,88 +66,110 @@ class Writers {
       this.lines.push(...parts)
     })
     this.#writers.push(writer)
+    this.#tell(child)
   }
 
-  async killOne(): Promise<void> {
-    const living = this.#writers.filter(({ isOver }) => !isOver)
-    const { child } = this.#random.pick(living)
+  #tell(writer: ChildProcess): void {
+    writer.stdin!.write(`${this.services.map(({ admin }) => admin).join(' ')}\n`)
+  }
+
+  async killWriter(): Promise<void> {
+    const { child } = this.#random.pick(this.#writers.filter(({ isOver }) => !isOver))
     child.kill('SIGKILL')
     await once(child, 'close')
+    this.startWriter()
+  }
+
+  async killService(): Promise<void> {
+    const at = this.#random.below(this.services.length)
+    const [old] = this.services.splice(at, 1)
+    await kill(old.child)
+    await this.startService()
+  }
+
+  async killDatabase(): Promise<void> {
+    await this.#postgres.crash()
+    // A service may die before the database has recovered, too.
+    if (this.#random.chance(0.3)) await kill(this.services.splice(0, 1)[0].child)
+    await this.#postgres.restart()
+    if (this.services.length < SERVICES) await this.startService()
   }
 
   /** Lets those that live finish what they began. */
   async end(): Promise<void> {
     const living = this.#writers.filter(({ isOver }) => !isOver)
     for (const { child } of living) child.stdin!.end()
-    await Promise.all(living.map(({ child }) => once(child, 'close')))
-    expect(living.map(({ child }) => child.exitCode)).toEqual(living.map(() => 0))
+    await Promise.all(living.map(({ child }) => (child.exitCode === null ? once(child, 'close') : undefined)))
+    expect(living.map(({ child }) => child.exitCode)).toEqual(Array.from({ length: WRITERS }, () => 0))
+  }
+
+  verify(): void {
+    const { stdout, stderr } = run(['ledger', 'verify', '--database', this.#url])
+    expect(stdout, stderr).toMatch(/^the ledger is whole: \d+ entries of 3 accounts, and all accounts sum to zero\n$/)
+  }
+}
+
+async function prepare(url: string): Promise<Quotas> {
+  const quotas = await openQuotas({ url })
+  onTestFinished(() => quotas.close())
+  const { store } = quotas
+  const exports = meter('exports', { allowance: ALLOWANCE, allowances: { lent: 1_000 }, overdraft: OVERDRAFT })
+  await store.put('meters', exports, OWNER)
+  for (const id of ['hot', 'warm']) await store.put('customers', customer(id), OWNER)
+  await store.put('customers', customer('lent', { tier: 'lent' }), OWNER)
+  return quotas
+}
+
+/** What was confirmed is there, once. */
+async function checkConfirmed(quotas: Quotas, lines: readonly string[]): Promise<void> {
+  const booked = await quotas.db.query<{ customer: string; id: string; amount: number }>(
+    `SELECT a.customer_id AS customer, e.id, sum(e.amount)::int8 AS amount FROM sluice.ledger_entries e
+     JOIN sluice.ledger_accounts a ON a.id = e.account_id WHERE e.id IS NOT NULL GROUP BY 1, 2`,
+  )
+  const held = await quotas.db.query<{ id: string }>('SELECT id FROM sluice.ledger_holds')
+  const usedOf = new Map(booked.map(({ customer: of, id, amount }) => [`${of} ${id}`, amount]))
+  const known = new Set([...booked.map(({ id }) => id), ...held.map(({ id }) => id)])
+  for (const line of lines) {
+    const [what, of, id, amount] = line.split(' ')
+    if (what === 'used') expect(usedOf.get(`${of} ${id}`), line).toBe(Number(amount))
+    else if (what === 'released') expect(usedOf.get(`${of} ${id}`), line).toBe(0)
+    else expect([what, known.has(id)], line).toEqual(['reserved', true])
+  }
+}
+
+async function checkBounds({ db }: Quotas): Promise<void> {
+  const rows = await db.query<{ used: number; unpaid: number; debt: number; issued: number }>(
+    'SELECT used, unpaid, debt, issued FROM sluice.ledger_accounts',
+  )
+  for (const { used, unpaid, debt, issued } of rows) {
+    expect(used - unpaid).toBeLessThanOrEqual(issued + OVERDRAFT)
+    expect(debt).toBeLessThanOrEqual(OVERDRAFT)
   }
 }
 
 it.each(SEEDS)(
-  'keeps exact books while writers and the database are killed, seed %i',
+  'keeps exact books while writers, services and the database are killed, seed %i',
   { timeout: LONG_MS },
   async (seed) => {
     const random = new Random(seed)
     const postgres = await startPostgres()
     onTestFinished(() => postgres.stop())
     const url = postgres.url(await postgres.createDatabase())
-    const quotas = await openQuotas({ url })
-    onTestFinished(() => quotas.close())
-    const { store } = quotas
-    await store.put(
-      'meters',
-      meter('exports', { allowance: ALLOWANCE, allowances: { lent: 1_000 }, overdraft: OVERDRAFT }),
-      OWNER,
-    )
-    for (const id of ['hot', 'warm']) await store.put('customers', customer(id), OWNER)
-    await store.put('customers', customer('lent', { tier: 'lent' }), OWNER)
-
-    const writers = new Writers(url, random)
-    for (let n = 0; n < WRITERS; n++) writers.start()
-    for (let kill = 0; kill < KILLS; kill++) {
-      const wanted = writers.lines.length + 50 + random.below(300)
-      await until(`${wanted} answers came`, () => writers.lines.length >= wanted, 60_000)
-      if (random.chance(0.5)) {
-        await writers.killOne()
-        writers.start()
-      } else {
-        await postgres.kill()
-        await postgres.restart()
-      }
+    const quotas = await prepare(url)
+    const scene = new Scene(postgres, url, random)
+    for (let n = 0; n < SERVICES; n++) await scene.startService()
+    for (let n = 0; n < WRITERS; n++) scene.startWriter()
+    const kinds = [() => scene.killWriter(), () => scene.killService(), () => scene.killDatabase()]
+    for (let n = 0; n < KILLS; n++) {
+      const wanted = scene.lines.length + 50 + random.below(300)
+      await until(`${wanted} answers came`, () => scene.lines.length >= wanted, 120_000)
+      // Each kind comes, in an order of the seed.
+      await (n < kinds.length ? kinds[(n + seed) % kinds.length] : random.pick(kinds))()
+      scene.verify()
     }
-    await writers.end()
-
-    const report = await until('the database answers', () => verifyLedger(quotas.db), 30_000)
-    expect(report).toMatchObject({ ok: true, sum: 0, problems: [], accounts: 3 })
-    const verified = await run(process.execPath, [SLUICE, 'ledger', 'verify', '--database', url], { env: ENV })
-    expect(verified.stdout).toBe(
-      `the ledger is whole: ${report.entries} entries of 3 accounts, and all accounts sum to zero\n`,
-    )
-    const booked = await quotas.db.query<{ customer: string; id: string; kind: string; amount: number }>(
-      `SELECT a.customer_id AS customer, e.id, min(e.kind) AS kind, sum(e.amount)::int8 AS amount
-     FROM sluice.ledger_entries e JOIN sluice.ledger_accounts a ON a.id = e.account_id WHERE e.id IS NOT NULL GROUP BY 1, 2`,
-    )
-    const held = await quotas.db.query<{ id: string }>('SELECT id FROM sluice.ledger_holds')
-    const usedOf = new Map(booked.map(({ customer: of, id, amount }) => [`${of} ${id}`, amount]))
-    const known = new Set([...booked.map(({ id }) => id), ...held.map(({ id }) => id)])
-    for (const line of writers.lines) {
-      const [what, of, id, amount] = line.split(' ')
-      // What was confirmed is there, once.
-      if (what === 'used') expect(usedOf.get(`${of} ${id}`), line).toBe(Number(amount))
-      else if (what === 'released') expect(usedOf.get(`${of} ${id}`), line).toBe(0)
-      else expect([what, known.has(id)], line).toEqual(['reserved', true])
-    }
-    const rows = await quotas.db.query<{
-      customer: string
-      used: number
-      unpaid: number
-      debt: number
-      issued: number
-    }>('SELECT customer_id AS customer, used, unpaid, debt, issued FROM sluice.ledger_accounts')
-    for (const { used, unpaid, debt, issued } of rows) {
-      expect(used - unpaid).toBeLessThanOrEqual(issued + OVERDRAFT)
-      expect(debt).toBeLessThanOrEqual(OVERDRAFT)
-    }
+    await scene.end()
+    scene.verify()
+    await checkConfirmed(quotas, scene.lines)
+    await checkBounds(quotas)
   },
 )

@@ -1,14 +1,14 @@
 // @ts-check
-// node ledger-writer.mjs URL NAME SEED: sixteen callers that reserve, commit, release, leave reservations alone and
-// book events, on a ledger of its own, until standard input ends. Each answer that came is a line. What was not
-// answered is asked again.
+// node ledger-writer.mjs NAME SEED TOKEN: sixteen callers that reserve, commit, release, leave reservations alone and
+// book events at the doors of services, whose addresses come as lines of standard input, until that ends. Each answer
+// that came is a line. What was not answered is asked again, of any service, with the same id.
 import { writeSync } from 'node:fs'
-import { Ledger } from '../../server/dist/ledger/ledger.js'
-import { openQuotas } from '../../server/dist/quotas/open/open-quotas.js'
+import { createInterface } from 'node:readline'
 
-const [, , url, name, seed] = process.argv
+const [, , name, seed, token] = process.argv
 const CUSTOMERS = ['hot', 'hot', 'hot', 'warm', 'lent']
 const CALLERS = 16
+const AGAIN_MS = 20
 
 let state = Number(seed)
 /** @param {number} limit */
@@ -17,35 +17,41 @@ const below = (limit) => {
   return Math.floor((state / 2 ** 32) * limit)
 }
 
-async function open() {
-  for (;;) {
-    try {
-      return await openQuotas({ url })
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-  }
-}
-
-const quotas = await open()
-const ledger = new Ledger(quotas.db, { mostOfBatch: 40 })
+/** @type {string[]} */
+let services = []
 let isOver = false
-process.stdin.resume().on('end', () => {
+const lines = createInterface({ input: process.stdin })
+const begun = new Promise((resolve) => {
+  lines.on('line', (line) => {
+    services = line.split(' ')
+    resolve(undefined)
+  })
+})
+lines.on('close', () => {
   isOver = true
 })
 
 /**
- * @param {string} customer
- * @param {import('../../server/dist/ledger/core/account-state.js').Operation} operation
+ * Asks until there is an answer that says something: neither that the service is away, nor that the database is, nor
+ * that the request is in flight.
+ * @param {string} path
+ * @param {object} body
+ * @returns {Promise<{ status: number, json: any }>}
  */
-async function ask(customer, operation) {
+async function ask(path, body) {
   for (;;) {
+    const from = services[below(services.length)]
     try {
-      return (await ledger.ask(customer, 'exports', operation)).outcome
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const response = await fetch(`${from}/v1/ledger/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      const json = /** @type {any} */ (await response.json())
+      const { status } = response
+      if (status < 500 && json.code !== 'IDEMPOTENCY_IN_PROGRESS') return { status, json }
+      if (status >= 500 && status !== 503) throw new Error(`${path} ${status} ${JSON.stringify(json)}`)
     } catch (error) {
-      if (/** @type {{ code?: string }} */ (error).code !== 'DATABASE_UNAVAILABLE') throw error
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      if (!(error instanceof TypeError)) throw error
     }
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
 }
 
@@ -57,25 +63,31 @@ async function run(caller) {
   for (let n = 0; !isOver; n++) {
     const customer = CUSTOMERS[below(CUSTOMERS.length)]
     const id = `${name}-${caller}-${n}`
+    const whose = { customer, meter: 'exports', id }
     if (below(4) === 0) {
       const amount = 1 + below(3)
-      const { kind } = await ask(customer, { kind: 'event', id, amount })
-      if (kind === 'settled') confirm('used', customer, id, amount)
+      const { json } = await ask('events', { events: [{ ...whose, amount }] })
+      const [{ result, code }] = json.results
+      if (result === 'refused' && code !== 'LEDGER_SHORT') throw new Error(code)
+      if (result !== 'refused') confirm('used', customer, id, amount)
       continue
     }
     const amount = 1 + below(6)
-    const reserved = await ask(customer, { kind: 'reserve', id, amount, holdMs: below(3) === 0 ? 1 : 60_000 })
-    if (reserved.kind !== 'reserved') continue
+    const reserved = await ask('reserve', { ...whose, amount, hold_seconds: below(3) === 0 ? 1 : 600 })
+    if (reserved.status === 402) continue
+    if (reserved.status !== 200) throw new Error(JSON.stringify(reserved))
     confirm('reserved', customer, id, amount)
     const then = below(6)
     if (then === 0) continue
     // Now and then more than was reserved, and at the same time twice.
     const used = then === 1 ? 0 : 1 + below(amount + 1)
-    const asked = { kind: /** @type {const} */ ('commit'), id, used }
-    const answers = await Promise.all([ask(customer, asked), ...(then === 2 ? [ask(customer, asked)] : [])])
-    for (const { kind } of answers) confirm(kind === 'settled' ? 'used' : kind, customer, id, used)
+    const commits = [ask('commit', { ...whose, used }), ...(then === 2 ? [ask('commit', { ...whose, used })] : [])]
+    for (const { status, json } of await Promise.all(commits)) {
+      if (status !== 200) throw new Error(JSON.stringify(json))
+      confirm(used === 0 ? 'released' : 'used', customer, id, used)
+    }
   }
 }
 
+await begun
 await Promise.all(Array.from({ length: CALLERS }, (_, caller) => run(caller)))
-await quotas.close()

@@ -114,6 +114,11 @@ export class PostgresServer extends PostgresEndpoint {
     return this.#process.kill()
   }
 
+  /** Ends it as `pg_ctl stop -m immediate` does; restart() recovers what was committed. */
+  crash() {
+    return this.#process.end('SIGQUIT')
+  }
+
   /** Stops the process that accepts connections: nobody gets a new one. */
   pause() {
     return this.#process.pause()
