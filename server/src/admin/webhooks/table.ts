@@ -4,7 +4,7 @@ import { type RecordIn, recordTable } from '../../records/record-table.ts'
 import { CREATED, id, time, UPDATED, VERSION } from '../../records/shared-fields.ts'
 
 /** The events that endpoints may ask for. */
-export const WEBHOOK_EVENTS = ['quota.threshold'] as const
+export const WEBHOOK_EVENTS = ['quota.threshold', 'ledger.balance_low'] as const
 
 /** The shares of a calendar quota of which webhooks are sent, in percent. */
 export const THRESHOLDS: readonly number[] = [50, 80, 100]

@@ -9,7 +9,12 @@ describe('webhooks of the admin API', () => {
     const { ask } = await startAdmin()
     const made = await ask('POST', 'webhooks', { body: { url: URL } })
     expect([made.status, made.json.secret]).toEqual([201, expect.stringMatching(/^whsec_/)])
-    expect(made.json).toMatchObject({ url: URL, events: ['quota.threshold'], thresholds: [50, 80, 100], enabled: true })
+    expect(made.json).toMatchObject({
+      url: URL,
+      events: ['quota.threshold', 'ledger.balance_low'],
+      thresholds: [50, 80, 100],
+      enabled: true,
+    })
     for (const path of ['webhooks', `webhooks/${made.json.id}`, 'audit']) {
       const { status, text } = await ask('GET', path, { as: 'viewer' })
       expect([status, text.includes(String(made.json.secret))]).toEqual([200, false])

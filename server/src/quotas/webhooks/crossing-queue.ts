@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.ts'
 import type { Crossing } from '../usage/usage-news.ts'
+import { insertDeliveries } from './insert-deliveries.ts'
 import { onceOf, thresholdEvent } from './webhook-event.ts'
 
 /**
@@ -35,31 +36,10 @@ export class CrossingQueue {
     let deliveries = 0
     while (this.#waiting.size > 0) {
       const some = [...this.#waiting].slice(0, BATCH_CROSSINGS)
-      const rows = some.map(([once, crossing]) => ({
-        once,
-        body: thresholdEvent(crossing, this.#now()).body,
-        customer_id: crossing.customerId,
-        threshold: crossing.threshold,
-      }))
-      deliveries += (await this.#db.query(INSERT_DELIVERIES, [JSON.stringify(rows), this.#now()])).length
+      const events = some.map(([, crossing]) => ({ ...thresholdEvent(crossing, this.#now()), ...crossing }))
+      deliveries += await insertDeliveries(this.#db, events, this.#now())
       for (const [once] of some) this.#waiting.delete(once)
     }
     return deliveries
   }
 }
-
-// In the order of keys, so that two nodes never wait for each other in a circle.
-const INSERT_DELIVERIES = `
-WITH crossing AS (
-  SELECT DISTINCT ON (once) * FROM jsonb_to_recordset($1::jsonb) AS r (once text, body text, customer_id text, threshold int)
-), fresh AS (
-  INSERT INTO sluice.webhook_events (once, at) SELECT once, to_timestamp($2::float8 / 1000) FROM crossing ORDER BY once
-  ON CONFLICT DO NOTHING RETURNING once
-)
-INSERT INTO sluice.webhook_deliveries (id, endpoint_id, once, event, body, next_at, created_at)
-SELECT 'msg_' || replace(gen_random_uuid()::text, '-', ''), e.id, c.once, 'quota.threshold', c.body,
-  to_timestamp($2::float8 / 1000), to_timestamp($2::float8 / 1000)
-FROM fresh JOIN crossing c USING (once)
-JOIN sluice.webhook_endpoints e ON e.is_enabled AND (e.customer_id IS NULL OR e.customer_id = c.customer_id)
-  AND e.events @> '["quota.threshold"]' AND e.thresholds @> to_jsonb(c.threshold)
-ON CONFLICT DO NOTHING RETURNING id`

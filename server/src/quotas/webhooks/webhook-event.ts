@@ -23,6 +23,35 @@ export function thresholdEvent(crossing: Crossing, atMs: number): WebhookEvent {
   return { type, once: onceOf(crossing), body: bodyOf(type, atMs, data) }
 }
 
+/** A LowBalance is a share of what an account of the ledger has in a period that is used. */
+export interface LowBalance {
+  readonly customerId: string
+  readonly meterId: string
+  readonly threshold: number
+  readonly used: number
+  readonly balance: number
+  readonly debt: number
+  readonly period: { readonly startMs: number; readonly endMs: number }
+}
+
+/** Reports that a share of what an account has in a period is used. */
+export function lowBalanceEvent(about: LowBalance, atMs: number): WebhookEvent {
+  const { customerId, meterId, threshold, used, balance, debt, period } = about
+  const { startMs, endMs } = period
+  const data = {
+    customer_id: customerId,
+    meter: meterId,
+    threshold,
+    used,
+    balance,
+    debt,
+    period: { start: timeText(startMs), end: timeText(endMs) },
+  }
+  const type = 'ledger.balance_low'
+  const once = JSON.stringify(['ledger', customerId, meterId, threshold, startMs])
+  return { type, once, body: bodyOf(type, atMs, data) }
+}
+
 /** Reports nothing: a test of whether events arrive. */
 export function testEvent(endpointId: string, atMs: number): WebhookEvent {
   const type = 'webhook.test'
