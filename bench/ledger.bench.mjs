@@ -23,7 +23,8 @@ const plain = new PlainLedger(url, 8)
 
 async function prepare() {
   const meter = { id: 'tokens', unit: 'tokens', period: 'month', allowance: BALANCE, allowances: {} }
-  const terms = { carryMost: 0, carryPeriods: 1, graceSeconds: 0, overdraft: 0, holdSeconds: 300, refusalStatus: 402 }
+  const carry = { carryMost: 0, carryPeriods: 1, graceSeconds: 0, overdraft: 0 }
+  const terms = { ...carry, holdSeconds: 300, refusalStatus: 402, whenUnavailable: 'closed' }
   await quotas.store.put('meters', { ...meter, ...terms, version: 0, createdAtMs: 0, updatedAtMs: 0 }, OWNER)
   const changes = Array.from({ length: 1_000 }, (_, n) => {
     const id = `c${n}`

@@ -143,6 +143,10 @@ export const SERVICE_RULES = {
   LEDGER_AMOUNT_TOO_LARGE: 'Sums are at most 9007199254740991, and corrections at most what they correct.',
   LEDGER_PERIOD_OPEN: 'Only a period that has ended is closed, once.',
   LEDGER_BROKEN: 'Do not bill from this ledger: its balances are not the sums of its entries.',
+  LEDGER_JOURNAL_DAMAGED:
+    'What was confirmed is behind the damage. Keep a copy of the file, restore it from the disk, or move it away and correct by hand.',
+  LEDGER_JOURNAL_FAILED:
+    'The journal of the ledger must be on a disk that takes and syncs writes. Free or replace the disk, and restart.',
   LEDGER_BUSY: 'Retry in a second, with the same id.',
   DATABASE_FAILED: 'The database refused the statement. Check its permissions, disk space and schema.',
   DATABASE_LOCKED:

@@ -300,7 +300,7 @@ export type CustomerWithParts = {
 
 export type EventResult = {
   readonly id: string
-  readonly result: 'accepted' | 'duplicate' | 'refused'
+  readonly result: 'accepted' | 'duplicate' | 'buffered' | 'refused'
   /** why it was refused, as in docs/errors.md */
   readonly code: string | null
   readonly paid_from: PaidFrom | null
@@ -602,7 +602,7 @@ export type MadeWebhook = {
   /** only events of this customer; null: of every customer */
   readonly customer_id: string | null
   /** all by default */
-  readonly events: readonly 'quota.threshold'[]
+  readonly events: readonly ('quota.threshold' | 'ledger.balance_low')[]
   /** in percent; 50, 80 and 100 by default */
   readonly thresholds: readonly number[]
   readonly enabled: boolean
@@ -652,6 +652,8 @@ export type Meter = {
   readonly hold_seconds: number
   /** the status of refusals, 402 or 429; 402 by default */
   readonly refusal_status: number
+  /** while the database is unavailable: `closed` refuses, `buffer` takes what was last seen available, `open` takes all; `closed` by default */
+  readonly when_unavailable: 'closed' | 'buffer' | 'open'
   /** rises with every change; the ETag */
   readonly version: number
   readonly created_at: string
@@ -679,6 +681,8 @@ export type MeterFields = {
   readonly hold_seconds?: number | null | undefined
   /** the status of refusals, 402 or 429; 402 by default */
   readonly refusal_status?: number | null | undefined
+  /** while the database is unavailable: `closed` refuses, `buffer` takes what was last seen available, `open` takes all; `closed` by default */
+  readonly when_unavailable?: 'closed' | 'buffer' | 'open' | null | undefined
   /** why; for the audit log */
   readonly reason?: string | null | undefined
 }
@@ -844,7 +848,7 @@ export type NewWebhook = {
   /** only events of this customer; null: of every customer */
   readonly customer_id?: string | null | undefined
   /** all by default */
-  readonly events?: readonly 'quota.threshold'[] | null | undefined
+  readonly events?: readonly ('quota.threshold' | 'ledger.balance_low')[] | null | undefined
   /** in percent; 50, 80 and 100 by default */
   readonly thresholds?: readonly number[] | null | undefined
   readonly enabled?: boolean | null | undefined
@@ -1184,7 +1188,10 @@ export type Released = {
   readonly id: string
   /** it had been done before, and was not done again */
   readonly repeated: boolean
-  readonly balance: LedgerBalance
+  /** the database is unavailable: it is kept on the disk of the node, and booked when the database has recovered */
+  readonly buffered: boolean
+  /** null: it is buffered */
+  readonly balance: LedgerBalance | null
 }
 
 export type Reservation = {
@@ -1202,12 +1209,15 @@ export type Reserved = {
   readonly id: string
   readonly amount: number
   readonly state: 'held' | 'committed' | 'released' | 'expired'
-  /** null: it is not held any more */
+  /** null: it is not held any more, or is buffered */
   readonly expires_at: string | null
   readonly paid_from: PaidFrom
   /** it had been done before, and was not done again */
   readonly repeated: boolean
-  readonly balance: LedgerBalance
+  /** the database is unavailable: it is kept on the disk of the node, and booked when the database has recovered */
+  readonly buffered: boolean
+  /** null: it is buffered */
+  readonly balance: LedgerBalance | null
 }
 
 export type Reset = {
@@ -1338,7 +1348,10 @@ export type Settled = {
   readonly late: boolean
   /** it had been done before, and was not done again */
   readonly repeated: boolean
-  readonly balance: LedgerBalance
+  /** the database is unavailable: it is kept on the disk of the node, and booked when the database has recovered */
+  readonly buffered: boolean
+  /** null: it is buffered */
+  readonly balance: LedgerBalance | null
 }
 
 export type Shortage = {
@@ -1491,7 +1504,7 @@ export type Webhook = {
   /** only events of this customer; null: of every customer */
   readonly customer_id: string | null
   /** all by default */
-  readonly events: readonly 'quota.threshold'[]
+  readonly events: readonly ('quota.threshold' | 'ledger.balance_low')[]
   /** in percent; 50, 80 and 100 by default */
   readonly thresholds: readonly number[]
   readonly enabled: boolean
@@ -1509,7 +1522,7 @@ export type WebhookChange = {
   /** only events of this customer; null: of every customer */
   readonly customer_id?: string | null | undefined
   /** all by default */
-  readonly events?: readonly 'quota.threshold'[] | null | undefined
+  readonly events?: readonly ('quota.threshold' | 'ledger.balance_low')[] | null | undefined
   /** in percent; 50, 80 and 100 by default */
   readonly thresholds?: readonly number[] | null | undefined
   readonly enabled?: boolean | null | undefined

@@ -72,7 +72,7 @@ function withStores(
     .with(USAGE, pages)
     .with(WEBHOOKS, webhooks)
     .with(CONFIRMATIONS, fleet)
-    .with(LEDGER, ledger)
+    .with(LEDGER, ledger.service)
 }
 
 /** Opens the admin port. It answers until the very end of the process, when operators look most. */
@@ -103,7 +103,7 @@ export async function openAdmin(
     ...(metrics && { metrics }),
     health: async () => ({
       unready: node?.readiness.health.unready || (await processes.unready()),
-      degraded: node?.readiness.health.degraded ?? '',
+      degraded: node?.readiness.health.degraded || (node?.ledger.degraded ?? ''),
     }),
     hotKeys: (scope: HotKeysScope) => hotKeys.ask(scope),
     failed: faultLog(log),
@@ -170,7 +170,7 @@ function nodeMetrics(
     maxRules,
     version: packageVersion(),
     hotKeys: () => hotKeys.figures(),
-    ...(data && { quotas: () => data.quotas.figures(), more: [data.usage.metrics] }),
+    ...(data && { quotas: () => data.quotas.figures(), more: [data.usage.metrics, data.quotas.ledger] }),
   })
   return async () => mergedWith(await processes.metrics(), node.report(), 'primary')
 }

@@ -3,6 +3,7 @@ import type { Meter } from '../quotas/model.ts'
 import { RECORD_TABLES } from '../records/tables.ts'
 import { Account } from './core/account.ts'
 import type { Balance, Operation, Outcome } from './core/account-state.ts'
+import { type Drain, notifyLowBalances, usedShareOf } from './low-balance.ts'
 import { arrayText } from './tables/bulk.ts'
 import {
   type LoadedAccount,
@@ -21,18 +22,38 @@ export interface Job {
   readonly operation: Operation
 }
 
-/** A LedgerAnswer is what came of an operation, and what the account has after it. */
-export interface LedgerAnswer {
-  readonly outcome: Outcome | { readonly kind: 'unknown'; readonly what: 'customer' | 'meter' | 'account' }
-  /** Undefined: there is no such account. */
-  readonly balance: Balance | undefined
-  /** Of the meter: the status of its refusals. */
-  readonly refusalStatus: number
+interface UnknownPlace {
+  readonly kind: 'unknown'
+  readonly what: 'customer' | 'meter' | 'account'
 }
 
-const NO_METER: LedgerAnswer = { outcome: { kind: 'unknown', what: 'meter' }, balance: undefined, refusalStatus: 404 }
-const NO_ACCOUNT: LedgerAnswer = { ...NO_METER, outcome: { kind: 'unknown', what: 'account' } }
-const NO_CUSTOMER: LedgerAnswer = { ...NO_METER, outcome: { kind: 'unknown', what: 'customer' } }
+/** It is in the journal of this node, and booked when the database answers. */
+interface Buffered {
+  readonly kind: 'buffered'
+  readonly isRepeated: boolean
+}
+
+/** A LedgerAnswer is what came of an operation, and what the account has after it. */
+export interface LedgerAnswer {
+  readonly outcome: Outcome | UnknownPlace | Buffered
+  /** Undefined: there is no such account, or the database is unavailable. */
+  readonly balance: Balance | undefined
+  /** Of the meter: the status of its refusals, and what it does while the database is unavailable. */
+  readonly refusalStatus: number
+  readonly whenUnavailable: Meter['whenUnavailable']
+}
+
+/** Answers without asking an account. */
+export const answerWithout = (outcome: LedgerAnswer['outcome']): LedgerAnswer => ({
+  outcome,
+  balance: undefined,
+  refusalStatus: 404,
+  whenUnavailable: 'closed',
+})
+
+const NO_METER = answerWithout({ kind: 'unknown', what: 'meter' })
+const NO_ACCOUNT = answerWithout({ kind: 'unknown', what: 'account' })
+const NO_CUSTOMER = answerWithout({ kind: 'unknown', what: 'customer' })
 
 /**
  * Does many operations in one transaction: all of them are committed with their answers, or none. Each account is
@@ -46,25 +67,32 @@ export async function runJobs(tx: Sql, jobs: readonly Job[], clock?: () => numbe
   const meters = await loadMeters(tx, loaded)
   await loadNamed(tx, loaded, jobs, nowMs)
   const accounts = new Map<number, Account>()
+  const drains: Drain[] = []
   for (const each of loaded.values()) {
     const meter = meters.get(each.meterId)
-    if (meter !== undefined) accounts.set(each.id, openAccount(each, meter, nowMs))
+    if (meter === undefined) continue
+    const { customerId, meterId, state } = each
+    drains.push({ customerId, meterId, state, before: usedShareOf(state) })
+    accounts.set(each.id, openAccount(each, meter, nowMs))
   }
   const answers = jobs.map(({ accountId, operation }) => {
     const own = loaded.get(accountId)
     const account = accounts.get(accountId)
     if (own === undefined) return NO_ACCOUNT
     if (account === undefined) return NO_METER
-    if (!own.terms.has_customer && NEEDS_CUSTOMER.has(operation.kind)) return NO_CUSTOMER
-    const { refusalStatus } = meters.get(own.meterId)!
-    return { outcome: account.apply(operation), balance: account.balance, refusalStatus }
+    if (!own.terms.has_customer && beginsNew(operation)) return NO_CUSTOMER
+    const { refusalStatus, whenUnavailable } = meters.get(own.meterId)!
+    return { outcome: account.apply(operation), balance: account.balance, refusalStatus, whenUnavailable }
   })
-  await storeAccounts(tx, accounts)
+  await storeAccounts(tx, new Map([...accounts].map(([id, { book }]) => [id, book])))
+  await notifyLowBalances(tx, drains, nowMs)
   return answers
 }
 
 /** Of a customer that was removed, what is open can be settled, and nothing new begins. */
-const NEEDS_CUSTOMER: ReadonlySet<Operation['kind']> = new Set(['reserve', 'event', 'issue'])
+const beginsNew = (operation: Operation): boolean =>
+  operation.kind === 'issue' ||
+  ((operation.kind === 'reserve' || operation.kind === 'event') && operation.forced === undefined)
 
 /** The operations that settle a hold, and those whose repetition is an entry. */
 const NAMES_HOLD: ReadonlySet<Operation['kind']> = new Set([

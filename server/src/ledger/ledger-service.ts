@@ -2,6 +2,7 @@ import type { Actor } from '../quotas/audit/actor.ts'
 import type { AuditLog } from '../quotas/audit/audit-log.ts'
 import type { Database, Sql } from '../quotas/database/database.ts'
 import type { Operation } from './core/account-state.ts'
+import { type Asked, InFlight } from './in-flight.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerAnswer } from './ledger-batch.ts'
 import { type LedgerPage, type ShownAccount, type Statement, StatementReader } from './statements.ts'
@@ -19,22 +20,33 @@ export interface EntryQuery {
 export class LedgerService {
   readonly #db: Database
   readonly #ledger: Ledger
+  readonly #door: Pick<Ledger, 'ask'>
   readonly #audit: Pick<AuditLog, 'record'>
   readonly #reader: StatementReader
+  readonly #inFlight = new InFlight()
 
-  constructor(db: Database, ledger: Ledger, audit: Pick<AuditLog, 'record'>) {
+  /** `door` is asked what programs ask: the ledger itself by default. */
+  constructor(db: Database, ledger: Ledger, audit: Pick<AuditLog, 'record'>, door: Pick<Ledger, 'ask'> = ledger) {
     this.#db = db
     this.#ledger = ledger
+    this.#door = door
     this.#audit = audit
     this.#reader = new StatementReader(db)
   }
 
-  ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
-    return this.#ledger.ask(customerId, meterId, operation)
+  /** Does one operation. A repetition of one that is in flight in this process is rejected. */
+  async ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
+    const [answer] = await this.askAll([{ customerId, meterId, operation }])
+    return answer
+  }
+
+  /** Does the operations of one request, each with an answer. An id that comes twice among them is done once. */
+  askAll(all: readonly Asked[]): Promise<readonly LedgerAnswer[]> {
+    return this.#inFlight.run(all, (each) => this.#door.ask(each.customerId, each.meterId, each.operation))
   }
 
   /** Does what a person asks for, in one transaction with its entry in the audit log. */
-  change(customerId: string, meterId: string, operation: Operation, by: Actor): Promise<LedgerAnswer> {
+  async change(customerId: string, meterId: string, operation: Operation, by: Actor): Promise<LedgerAnswer> {
     const recorded = (work: (tx: Sql) => Promise<LedgerAnswer>): Promise<LedgerAnswer> =>
       this.#audit.record(by, async (tx) => {
         const answer = await work(tx)
@@ -47,7 +59,10 @@ export class LedgerService {
       before: undefined,
       after: JSON.stringify(operation),
     }
-    return this.#ledger.askWith(customerId, meterId, operation, recorded)
+    const [answer] = await this.#inFlight.run([{ customerId, meterId, operation }], () =>
+      this.#ledger.askWith(customerId, meterId, operation, recorded),
+    )
+    return answer
   }
 
   /** Returns what a customer has of every meter that was ever used, as of the last operation on each. */
@@ -77,6 +92,6 @@ export class LedgerService {
 
 /** Whether anything was done, and not before. */
 function isNew({ outcome }: LedgerAnswer): boolean {
-  if (['refused', 'rejected', 'unknown'].includes(outcome.kind)) return false
+  if (['refused', 'rejected', 'unknown', 'buffered'].includes(outcome.kind)) return false
   return !('isRepeated' in outcome && outcome.isRepeated)
 }

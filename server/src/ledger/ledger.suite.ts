@@ -18,6 +18,7 @@ export const meter = (id: string, more: Partial<Meter> = {}): Meter => ({
   overdraft: 0,
   holdSeconds: 300,
   refusalStatus: 402,
+  whenUnavailable: 'closed',
   version: 0,
   createdAtMs: 0,
   updatedAtMs: 0,

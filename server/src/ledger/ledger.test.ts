@@ -2,6 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { until } from '../../../tests/servers/until.mjs'
 import { SLOW_MS, testDatabases } from '../quotas/database/databases.suite.ts'
+import { SealedSecrets } from '../quotas/webhooks/sealed-secrets.ts'
+import { newWebhookSecret } from '../quotas/webhooks/signature.ts'
+import { WebhookStore } from '../quotas/webhooks/webhook-store.ts'
 import { DAY_MS } from './core/account-model.suite.ts'
 import type { Operation } from './core/account-state.ts'
 import { MemoryAccount } from './core/memory-account.suite.ts'
@@ -42,7 +45,12 @@ describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, ma
         for (const [operation, atMs] of asked) {
           nowMs = atMs
           const { outcomes, balance } = account.run([operation], termsOfModel(terms), atMs)
-          expect(await ledger.ask(id, id, operation)).toEqual({ outcome: outcomes[0], balance, refusalStatus: 402 })
+          expect(await ledger.ask(id, id, operation)).toEqual({
+            outcome: outcomes[0],
+            balance,
+            refusalStatus: 402,
+            whenUnavailable: 'closed',
+          })
         }
       }),
       { numRuns: name === 'PGlite' ? 3 : 8 },
@@ -75,6 +83,49 @@ describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, ma
     expect(settled.filter(({ outcome }) => 'isRepeated' in outcome && !outcome.isRepeated)).toHaveLength(1)
     const { balance } = await scene.ledger.ask('acme', 'exports', { kind: 'look' })
     expect([95, 92]).toContain(balance?.available.allowance)
+  })
+
+  it('refuses a repetition of what is in flight, and another body, and does the first', async () => {
+    const { quotas, ledger, put } = await openScene(await make())
+    await put(customer('acme'), meter('exports', { allowance: 100 }))
+    const service = new LedgerService(quotas.db, ledger, quotas.audit)
+    const ask = (operation: Operation) => service.ask('acme', 'exports', operation)
+    const issue = (amount: number): Operation => ({ kind: 'issue', id: 'i1', lotKind: 'credit', amount })
+    const answers = await Promise.all([
+      ask(reserve('r1', 5)),
+      ask(reserve('r1', 5)),
+      ask(reserve('r1', 6)),
+      service.change('acme', 'exports', issue(7), OWNER),
+      service.change('acme', 'exports', issue(7), OWNER),
+    ])
+    expect(answers.map(({ outcome }) => outcome)).toMatchObject([
+      { kind: 'reserved', isRepeated: false },
+      { kind: 'rejected', reason: 'in_flight' },
+      { kind: 'rejected', reason: 'id_reused' },
+      { kind: 'issued', isRepeated: false },
+      { kind: 'rejected', reason: 'in_flight' },
+    ])
+    expect((await ask(reserve('r1', 5))).outcome).toMatchObject({ kind: 'reserved', isRepeated: true })
+    // A reservation whose answer did not come may be given up.
+    const given = await Promise.all([ask(reserve('r2', 5)), ask({ kind: 'release', id: 'r2' })])
+    expect(given.map(kindOf)).toEqual(['reserved', 'released'])
+  })
+
+  it('takes an id that comes twice in one request as a repetition', async () => {
+    const { quotas, ledger, put } = await openScene(await make())
+    await put(customer('acme'), meter('exports', { allowance: 100 }))
+    const service = new LedgerService(quotas.db, ledger, quotas.audit)
+    const asked = [event('e1', 5), event('e1', 5), event('e1', 6), event('e2', 1)]
+    const batch = asked.map((operation) => ({ customerId: 'acme', meterId: 'exports', operation }))
+    const [first, second] = await Promise.all([service.askAll(batch), service.askAll(batch.slice(0, 1))])
+    expect(first.map(({ outcome }) => outcome)).toMatchObject([
+      { kind: 'settled', isRepeated: false },
+      { kind: 'settled', isRepeated: true },
+      { kind: 'rejected', reason: 'id_reused' },
+      { kind: 'settled', isRepeated: false },
+    ])
+    expect(second[0].outcome).toEqual({ kind: 'rejected', reason: 'in_flight' })
+    expect((await service.askAll(batch)).map(kindOf)).toEqual(['settled', 'settled', 'rejected', 'settled'])
   })
 
   it('takes accounts in one order, whatever the order in which they are asked', async () => {
@@ -161,6 +212,40 @@ describe.each(testDatabases)('the ledger on %s', { timeout: SLOW_MS }, (name, ma
     expect(await service.balanceAt('acme', 'exports', nowMs)).toEqual({ balance: 8, debt: 0 })
     const [account] = await service.accounts('acme')
     expect(account).toMatchObject({ meterId: 'exports', used: 1, openHolds: 0, lots: [{ remaining: 8 }] })
+  })
+
+  it('makes a webhook of each share that was reached, once in a period, with what it books', async () => {
+    let nowMs = START_MS
+    const { quotas, ledger, put } = await openScene(await make(), { clock: () => nowMs })
+    await put(customer('acme'), customer('other'), meter('exports', { allowance: 100, period: 'day' }))
+    const store = new WebhookStore({
+      ...quotas,
+      sealed: new SealedSecrets(() => quotas.keys.keyFor('webhook secrets')),
+    })
+    const made = async (customerId: string | undefined, thresholds: number[], events: string[]) => {
+      const fields = { url: 'https://example.com/', description: '', customerId, events, thresholds, isEnabled: true }
+      const { id } = await store.create(fields, newWebhookSecret(), OWNER)
+      return async () => (await store.deliveries(id, { limit: 99 })).items.map(({ body }) => JSON.parse(body)).reverse()
+    }
+    const wanted = await made('acme', [60, 90, 100], ['ledger.balance_low'])
+    const others = await made('other', [50], ['ledger.balance_low'])
+    const unwanted = await made(undefined, [60], ['quota.threshold'])
+    const use = (id: string, amount: number) => ledger.ask('acme', 'exports', event(id, amount))
+    for (const [i, amount] of [59, 1, 29, 30, 30].entries()) await use(`e${i}`, amount)
+    expect((await wanted()).map(({ data }) => [data.threshold, data.used, data.balance])).toEqual([[60, 60, 40]])
+    await use('e6', 11)
+    await ledger.ask('acme', 'exports', { kind: 'issue', id: 'i1', lotKind: 'credit', amount: 100 })
+    await use('e7', 100)
+    const found = (await wanted()).sort((a, b) => a.data.threshold - b.data.threshold)
+    expect(found).toMatchObject([
+      { type: 'ledger.balance_low', data: { customer_id: 'acme', meter: 'exports', threshold: 60, debt: 0 } },
+      { data: { threshold: 90 } },
+      { data: { threshold: 100, used: 100, balance: 0 } },
+    ])
+    nowMs += DAY_MS
+    await use('e8', 60)
+    expect((await wanted()).map(({ data }) => data.threshold).sort()).toEqual([100, 60, 60, 90])
+    expect([await others(), await unwanted()]).toEqual([[], []])
   })
 
   it('ends holds whose time is over, of accounts that nobody asks about', async () => {

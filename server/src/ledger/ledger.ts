@@ -1,7 +1,8 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { Database, Sql } from '../quotas/database/database.ts'
 import type { Operation } from './core/account-state.ts'
-import { type Job, type LedgerAnswer, runJobs } from './ledger-batch.ts'
+import type { Asked } from './in-flight.ts'
+import { answerWithout, type Job, type LedgerAnswer, runJobs } from './ledger-batch.ts'
 import { AccountIds } from './tables/account-ids.ts'
 
 export interface LedgerOptions {
@@ -60,7 +61,7 @@ export class Ledger {
   ): Promise<T> {
     const found = await this.#ids.find(customerId, meterId)
     return transaction(async (tx) => {
-      if (typeof found !== 'number') return { outcome: found, balance: undefined, refusalStatus: 404 }
+      if (typeof found !== 'number') return answerWithout(found)
       const [answer] = await runJobs(tx, [{ accountId: found, operation }], this.#clock)
       return answer
     })
@@ -72,12 +73,28 @@ export class Ledger {
    */
   async ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
     const found = await this.#ids.find(customerId, meterId)
-    if (typeof found !== 'number') return { outcome: found, balance: undefined, refusalStatus: 404 }
+    if (typeof found !== 'number') return answerWithout(found)
     const answer = await this.run(found, operation)
     if (answer.outcome.kind !== 'unknown' || answer.outcome.what !== 'account') return answer
     // The database came back from a backup that is older than the account.
     this.#ids.forget(customerId, meterId)
     throw new SluiceError('DATABASE_UNAVAILABLE', 'ledger', 'the account is not there any more')
+  }
+
+  /** Does operations in one transaction, in order: all of them, or none. */
+  async askTogether(all: readonly Asked[]): Promise<readonly LedgerAnswer[]> {
+    const found = await Promise.all(all.map(({ customerId, meterId }) => this.#ids.find(customerId, meterId)))
+    const jobs = all.flatMap(({ operation }, i) => {
+      const accountId = found[i]
+      return typeof accountId === 'number' ? [{ accountId, operation }] : []
+    })
+    const answers = [...(await this.#run(jobs))]
+    return found.map((each) => (typeof each === 'number' ? answers.shift()! : answerWithout(each)))
+  }
+
+  /** Resolves when the database answers. */
+  async ping(): Promise<void> {
+    await this.#db.query('SELECT 1')
   }
 
   /** Does one operation on an account that is there. */

@@ -2,7 +2,14 @@ import type { ServerResponse } from 'node:http'
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { problem } from 'sluice/internal/core/http/problem'
 import { writeJson } from '../../edge/http/write.ts'
-import type { Balance, Outcome, Rejection, Shortage } from '../../ledger/core/account-state.ts'
+import type {
+  Balance,
+  Operation as LedgerOperation,
+  Outcome,
+  Rejection,
+  Shortage,
+} from '../../ledger/core/account-state.ts'
+import { noParts } from '../../ledger/core/lot.ts'
 import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
 import { partsJson, periodJson, shortJson, shortText } from '../../ledger/shortage-text.ts'
 import { list, named, needed, object, orNull, TIME, WHOLE, YES_OR_NO } from '../../records/forms.ts'
@@ -42,6 +49,14 @@ export const BALANCE = named(
   }),
 )
 
+export const BUFFERED = needed(
+  YES_OR_NO,
+  'the database is unavailable: it is kept on the disk of the node, and booked when the database has recovered',
+)
+
+/** ANSWERED_BALANCE is null where the database was not asked. */
+export const ANSWERED_BALANCE = orNull(BALANCE, 'null: it is buffered')
+
 export const REPEATED = needed(YES_OR_NO, 'it had been done before, and was not done again')
 
 export function balanceJson({ available, held, debt, period }: Balance) {
@@ -49,7 +64,15 @@ export function balanceJson({ available, held, debt, period }: Balance) {
 }
 
 /** A Done is an outcome that did what was asked. */
-export type Done = Exclude<Outcome, { kind: 'refused' | 'rejected' }>
+export type Done = Exclude<LedgerAnswer['outcome'], { kind: 'refused' | 'rejected' | 'unknown' }>
+
+/** What is known of an operation that is buffered: what was asked, as if it were done. */
+export function bufferedJson(id: string, asked: LedgerOperation, isRepeated: boolean) {
+  const paid = { paid_from: noParts(), repeated: isRepeated }
+  if (asked.kind === 'reserve') return { id, amount: asked.amount, state: 'held', expires_at: null, ...paid }
+  if (asked.kind === 'commit') return { id, used: asked.used, late: false, ...paid }
+  return { id, repeated: isRepeated }
+}
 
 export function doneJson(id: string, outcome: Done): Readonly<Record<string, unknown>> {
   switch (outcome.kind) {
@@ -73,6 +96,7 @@ export function doneJson(id: string, outcome: Done): Readonly<Record<string, unk
 
 const REJECTED: Readonly<Record<Rejection, readonly [code: ErrorCode, detail: string]>> = {
   id_reused: ['LEDGER_ID_REUSED', 'the id was used for another request'],
+  in_flight: ['IDEMPOTENCY_IN_PROGRESS', 'the first request with this id is in flight'],
   hold_unknown: ['LEDGER_HOLD_UNKNOWN', 'there is no reservation of this id'],
   hold_committed: ['LEDGER_HOLD_RESOLVED', 'the reservation was committed'],
   hold_released: ['LEDGER_HOLD_RESOLVED', 'the reservation was released'],
@@ -86,7 +110,13 @@ const REJECTED: Readonly<Record<Rejection, readonly [code: ErrorCode, detail: st
 export const rejectionOf = (reason: Rejection): SluiceError =>
   new SluiceError(REJECTED[reason][0], 'ledger', REJECTED[reason][1])
 
-export const LEDGER_ERRORS = ['RECORD_UNKNOWN', 'LEDGER_ID_REUSED', 'LEDGER_AMOUNT_TOO_LARGE', 'LEDGER_BUSY'] as const
+export const LEDGER_ERRORS = [
+  'RECORD_UNKNOWN',
+  'LEDGER_ID_REUSED',
+  'IDEMPOTENCY_IN_PROGRESS',
+  'LEDGER_AMOUNT_TOO_LARGE',
+  'LEDGER_BUSY',
+] as const
 
 /** Returns what was done, or throws why it was not; a refusal is neither, and returned as it is. */
 export function doneOf(
@@ -121,6 +151,7 @@ export function eventResult({ outcome }: LedgerAnswer): Readonly<Record<string, 
   if (outcome.kind === 'settled') {
     return { ...result, result: outcome.isRepeated ? 'duplicate' : 'accepted', paid_from: outcome.paidFrom }
   }
+  if (outcome.kind === 'buffered') return { ...result, result: 'buffered' }
   if (outcome.kind === 'refused') return { ...result, code: 'LEDGER_SHORT', shortage: shortJson(outcome.shortage) }
   return { ...result, code: outcome.kind === 'rejected' ? REJECTED[outcome.reason][0] : 'RECORD_UNKNOWN' }
 }

@@ -17,8 +17,11 @@ import {
 import { type Call, HANDLED, operation, type Reply } from '../api/operation.ts'
 import { timeOf } from '../api/values.ts'
 import {
+  ANSWERED_BALANCE,
   BALANCE,
+  BUFFERED,
   balanceJson,
+  bufferedJson,
   doneJson,
   doneOf,
   eventResult,
@@ -61,12 +64,15 @@ async function done(
     writeShort(call.response, outcome.shortage, answer.refusalStatus, call.nowMs)
     return HANDLED
   }
+  if (outcome.kind === 'buffered') {
+    return { body: { ...bufferedJson(id, asked, outcome.isRepeated), buffered: true, balance: null } }
+  }
   // To commit nothing is to release: the answer has the form of a commit.
   const body =
     asked.kind === 'commit' && outcome.kind === 'released'
       ? { id, used: 0, paid_from: noParts(), late: false, repeated: outcome.isRepeated }
       : doneJson(id, outcome)
-  return { body: { ...body, balance: balanceJson(answer.balance!) } }
+  return { body: { ...body, buffered: false, balance: balanceJson(answer.balance!) } }
 }
 
 const SETTLED = named(
@@ -77,10 +83,14 @@ const SETTLED = named(
     paid_from: needed(PAID_FROM),
     late: needed(YES_OR_NO, 'its reservation had expired'),
     repeated: REPEATED,
-    balance: needed(BALANCE),
+    buffered: BUFFERED,
+    balance: ANSWERED_BALANCE,
   }),
 )
-const RELEASED = named('Released', object({ id: needed(WORDS), repeated: REPEATED, balance: needed(BALANCE) }))
+const RELEASED = named(
+  'Released',
+  object({ id: needed(WORDS), repeated: REPEATED, buffered: BUFFERED, balance: ANSWERED_BALANCE }),
+)
 
 export const LEDGER_DOOR_OPERATIONS = [
   operation({
@@ -107,10 +117,11 @@ export const LEDGER_DOOR_OPERATIONS = [
           id: needed(WORDS),
           amount: needed(WHOLE),
           state: needed({ kind: 'choice', of: ['held', 'committed', 'released', 'expired'] }),
-          expires_at: orNull(TIME, 'null: it is not held any more'),
+          expires_at: orNull(TIME, 'null: it is not held any more, or is buffered'),
           paid_from: needed(PAID_FROM),
           repeated: REPEATED,
-          balance: needed(BALANCE),
+          buffered: BUFFERED,
+          balance: ANSWERED_BALANCE,
         }),
       ),
     },
@@ -176,7 +187,7 @@ export const LEDGER_DOOR_OPERATIONS = [
               'EventResult',
               object({
                 id: needed(WORDS),
-                result: needed({ kind: 'choice', of: ['accepted', 'duplicate', 'refused'] }),
+                result: needed({ kind: 'choice', of: ['accepted', 'duplicate', 'buffered', 'refused'] }),
                 code: orNull(WORDS, 'why it was refused, as in docs/errors.md'),
                 paid_from: orNull(PAID_FROM),
                 shortage: orNull(SHORTAGE),
@@ -191,10 +202,12 @@ export const LEDGER_DOOR_OPERATIONS = [
     run: async (call) => {
       const ledger = call.parts.get(LEDGER)
       const events = call.body.events.map((event, i) => ({ ...event, atMs: timeOf(event.at, `body.events[${i}].at`) }))
-      const answers = await Promise.all(
-        events.map(({ customer, meter, id, amount, atMs }) =>
-          ledger.ask(customer, meter, { kind: 'event', id, amount, atMs }),
-        ),
+      const answers = await ledger.askAll(
+        events.map(({ customer: customerId, meter: meterId, id, amount, atMs }) => ({
+          customerId,
+          meterId,
+          operation: { kind: 'event', id, amount, atMs },
+        })),
       )
       return { body: { results: answers.map((answer, i) => ({ id: events[i].id, ...eventResult(answer) })) } }
     },

@@ -1,7 +1,7 @@
 import type { Operation } from '../../ledger/core/account-state.ts'
 import { closingOf } from '../../ledger/core/entry.ts'
 import { MemoryAccount } from '../../ledger/core/memory-account.suite.ts'
-import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
+import { answerWithout, type LedgerAnswer } from '../../ledger/ledger-batch.ts'
 import type { LedgerService } from '../../ledger/ledger-service.ts'
 import { termsOf } from '../../ledger/terms-of.ts'
 import type { Actor } from '../../quotas/audit/actor.ts'
@@ -22,14 +22,10 @@ export class MemoryLedger implements Offered<LedgerService> {
   }
 
   async ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
-    const unknown = (what: 'customer' | 'meter'): LedgerAnswer => ({
-      outcome: { kind: 'unknown', what },
-      balance: undefined,
-      refusalStatus: 404,
-    })
     const meter = await this.#records.get('meters', meterId)
     const customer = await this.#records.get('customers', customerId)
-    if (meter === undefined || customer === undefined) return unknown(meter === undefined ? 'meter' : 'customer')
+    if (meter === undefined || customer === undefined)
+      return answerWithout({ kind: 'unknown', what: meter === undefined ? 'meter' : 'customer' })
     const { tier, timeZone, periodAnchor } = customer
     const row = { has_customer: true, tier: tier ?? null, time_zone: timeZone, period_anchor: periodAnchor ?? null }
     const account = this.#account(customerId, meterId)
@@ -37,7 +33,11 @@ export class MemoryLedger implements Offered<LedgerService> {
     // An account is a day older than its first request, so that it has a period that has ended.
     if (account.state.period === undefined) account.run([{ kind: 'look' }], terms, this.#now() - 86_400_000)
     const { outcomes, balance } = account.run([operation], terms, this.#now())
-    return { outcome: outcomes[0], balance, refusalStatus: meter.refusalStatus }
+    return { outcome: outcomes[0], balance, refusalStatus: meter.refusalStatus, whenUnavailable: meter.whenUnavailable }
+  }
+
+  askAll(all: Parameters<LedgerService['askAll']>[0]) {
+    return Promise.all(all.map(({ customerId, meterId, operation }) => this.ask(customerId, meterId, operation)))
   }
 
   async change(customerId: string, meterId: string, operation: Operation, by: Actor): Promise<LedgerAnswer> {

@@ -80,6 +80,14 @@ export const meters = recordTable({
         read: readRefusalStatus,
       },
     ),
+    whenUnavailable: choice(
+      { kind: 'choice', of: ['closed', 'buffer', 'open'] },
+      {
+        by: 'caller',
+        doc: 'while the database is unavailable: `closed` refuses, `buffer` takes what was last seen available, `open` takes all; `closed` by default',
+        initial: 'closed',
+      },
+    ),
     ...VERSION,
     ...CREATED,
     ...UPDATED,

@@ -1,6 +1,5 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
 import { FleetForce } from '../../admin/nodes/fleet-force.ts'
-import type { LedgerService } from '../../ledger/ledger-service.ts'
 import type { InForce } from '../../quotas/book/in-force.ts'
 import type { QuotaOrigin, QuotaSink } from '../../quotas/book/live-quotas.ts'
 import type { DatabasePlace } from '../../quotas/database/open-database.ts'
@@ -12,7 +11,7 @@ import type { Log } from '../log/log.ts'
 import type { Config } from '../settings/config.ts'
 import { anchorsOf } from './audit-anchors.ts'
 import { writeFirstToken } from './first-token-file.ts'
-import { NodeLedger } from './node-ledger.ts'
+import { NodeLedger, openJournal } from './node-ledger.ts'
 import { QuotaNotices } from './quota-notices.ts'
 import { Readiness } from './readiness.ts'
 import { TableRules } from './table-rules.ts'
@@ -41,7 +40,15 @@ export async function openNodeQuotas(config: Config, log: Log): Promise<NodeQuot
   if (config.database === undefined) return undefined
   const { secret, dataDir } = config
   const stores = await quotasAt(config.database, { secret, dataDir, anchors: anchorsOf(config) })
-  return new NodeQuotas(config.database, stores, { config, log })
+  const isLocal = 'dataDir' in config.database
+  const journal = dataDir === undefined || isLocal ? undefined : await openJournal(dataDir, log)
+  return new NodeQuotas(config.database, stores, { config, log, ledger: new NodeLedger(stores, log, journal) })
+}
+
+interface NodeQuotaParts {
+  readonly config: Config
+  readonly log: Log
+  readonly ledger: NodeLedger
 }
 
 /**
@@ -53,7 +60,7 @@ export class NodeQuotas implements QuotaOrigin {
   readonly rules: TableRules
   readonly readiness: Readiness
   readonly fleet: FleetForce
-  readonly #ledger: NodeLedger
+  readonly ledger: NodeLedger
   /** What others call this node. */
   name: string
   /** Everything that this node counted before is written. */
@@ -72,9 +79,9 @@ export class NodeQuotas implements QuotaOrigin {
   #sink: QuotaSink | undefined
   #begun: Promise<void> | undefined
 
-  constructor(place: DatabasePlace, stores: Quotas, { config, log }: { readonly config: Config; readonly log: Log }) {
+  constructor(place: DatabasePlace, stores: Quotas, { config, log, ledger }: NodeQuotaParts) {
     this.stores = stores
-    this.#ledger = new NodeLedger(stores)
+    this.ledger = ledger
     this.#isLocal = 'dataDir' in place
     this.#hasTokens = config.adminTokens.length > 0
     this.#firstTokenFile = config.firstTokenFile
@@ -104,10 +111,6 @@ export class NodeQuotas implements QuotaOrigin {
       changed: (changes) => this.#sink?.apply(changes),
       stateChanged: (state) => this.#stateChanged(state),
     })
-  }
-
-  get ledger(): LedgerService {
-    return this.#ledger.service
   }
 
   keySecret(): string {
@@ -204,7 +207,7 @@ export class NodeQuotas implements QuotaOrigin {
 
   async close(): Promise<void> {
     this.#end.abort()
-    this.#ledger.close()
+    await this.ledger.close()
     this.readiness.close()
     this.rules.stop()
     this.#feed.stop()

@@ -65,6 +65,7 @@ const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   LEDGER_ID_REUSED: { status: 422, title: 'Unprocessable Content' },
   LEDGER_EVENT_IN_FUTURE: { status: 422, title: 'Unprocessable Content' },
   LEDGER_AMOUNT_TOO_LARGE: { status: 422, title: 'Unprocessable Content' },
+  LEDGER_JOURNAL_FAILED: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
   LEDGER_BUSY: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '1' } },
   RECORD_EXISTS: { status: 409, title: 'Conflict' },
   OVERRIDE_SCOPE_NEEDED: { status: 409, title: 'Conflict' },

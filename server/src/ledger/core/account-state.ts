@@ -85,6 +85,7 @@ export interface Shortage {
 /** REJECTIONS are why a request means nothing. They change nothing. */
 export const REJECTIONS = [
   'id_reused',
+  'in_flight',
   'hold_unknown',
   'hold_committed',
   'hold_released',
@@ -123,12 +124,34 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly shortage: Shortage }
   | { readonly kind: 'rejected'; readonly reason: Rejection }
 
+/**
+ * Forced marks what a caller was promised while the database was unavailable: it is booked, whatever there is. What
+ * nothing pays for is unpaid, or a debt that may be beyond the overdraft.
+ */
+export interface Forced {
+  readonly as: 'unpaid' | 'debt'
+  /** When it was promised. */
+  readonly atMs: number
+}
+
 /** An Operation is one request on one account. */
 export type Operation =
-  | { readonly kind: 'reserve'; readonly id: string; readonly amount: number; readonly holdMs?: number | undefined }
-  | { readonly kind: 'commit'; readonly id: string; readonly used: number }
-  | { readonly kind: 'release'; readonly id: string }
-  | { readonly kind: 'event'; readonly id: string; readonly amount: number; readonly atMs?: number | undefined }
+  | {
+      readonly kind: 'reserve'
+      readonly id: string
+      readonly amount: number
+      readonly holdMs?: number | undefined
+      readonly forced?: Forced | undefined
+    }
+  | { readonly kind: 'commit'; readonly id: string; readonly used: number; readonly forced?: Forced | undefined }
+  | { readonly kind: 'release'; readonly id: string; readonly forced?: Forced | undefined }
+  | {
+      readonly kind: 'event'
+      readonly id: string
+      readonly amount: number
+      readonly atMs?: number | undefined
+      readonly forced?: Forced | undefined
+    }
   | ({ readonly kind: 'issue' } & Issue)
   | {
       readonly kind: 'correct'

@@ -1,4 +1,5 @@
 import { Account } from './account.ts'
+import type { AccountBook } from './account-book.ts'
 import type { AccountState, Balance, Booked, Hold, Operation, Outcome } from './account-state.ts'
 import { type Entry, noTotals } from './entry.ts'
 import type { Terms } from './terms.ts'
@@ -36,7 +37,7 @@ export class MemoryAccount {
     this.#load(operations)
     const account = new Account(structuredClone(this.state), terms, nowMs, known, expired)
     const outcomes = operations.map((operation) => account.apply(operation))
-    this.#store(account)
+    this.#store(account.book)
     return { outcomes, balance: account.balance }
   }
 
@@ -50,16 +51,16 @@ export class MemoryAccount {
     }
   }
 
-  #store(account: Account): void {
-    const { state } = account
-    for (const each of account.newHolds.values()) this.holds.set(each.id, each)
-    for (const id of account.endedHolds) this.holds.delete(id)
-    this.entries.push(...account.entries)
-    for (const { corrects, amount } of account.entries) {
+  #store(book: AccountBook): void {
+    const { state } = book
+    for (const each of book.newHolds.values()) this.holds.set(each.id, each)
+    for (const id of book.endedHolds) this.holds.delete(id)
+    this.entries.push(...book.entries)
+    for (const { corrects, amount } of book.entries) {
       if (corrects !== undefined) this.#returned.set(corrects, (this.#returned.get(corrects) ?? 0) + amount)
     }
     for (const lot of state.lots) this.#lots.set(lot.number, lot)
-    for (const each of account.changedPeriods) if (each.closedAtMs !== undefined) this.closed.push(each)
+    for (const each of book.changedPeriods) if (each.closedAtMs !== undefined) this.closed.push(each)
     const isOpen = (lot: AccountState['lots'][number]): boolean =>
       lot.remaining > 0 || lot.held > 0 || lot.number === state.allowanceLot
     const ended = state.ended.filter((each) => each.closedAtMs === undefined)

@@ -1,7 +1,7 @@
 import type { Customer, Meter } from '../../quotas/model.ts'
 import type { Balance, Operation } from '../core/account-state.ts'
 import { MemoryAccount } from '../core/memory-account.suite.ts'
-import type { LedgerAnswer } from '../ledger-batch.ts'
+import { answerWithout, type LedgerAnswer } from '../ledger-batch.ts'
 import { termsOf } from '../terms-of.ts'
 import type { LedgerPort } from './ledger-port.ts'
 
@@ -83,11 +83,12 @@ export class MemoryPort implements LedgerPort {
     const customer = this.#customers.get(customerId)
     if (meter === undefined || customer === undefined) {
       const what = meter === undefined ? 'meter' : 'customer'
-      return { outcome: { kind: 'unknown', what }, balance: undefined, refusalStatus: 404 }
+      return answerWithout({ kind: 'unknown', what })
     }
     const { tier = null, timeZone: time_zone, periodAnchor: period_anchor = null } = customer
     const terms = termsOf(meter, { has_customer: true, tier, time_zone, period_anchor })
     const { outcomes, balance } = this.account(customerId, meterId).run([operation], terms, this.#now())
-    return { outcome: outcomes[0], balance, refusalStatus: meter.refusalStatus }
+    const { refusalStatus, whenUnavailable } = meter
+    return { outcome: outcomes[0], balance, refusalStatus, whenUnavailable }
   }
 }

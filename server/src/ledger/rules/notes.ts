@@ -12,7 +12,8 @@ const PAYING = ['allowance', 'grants', 'credits', 'overdraft'] as const
 export interface PaidMeter {
   readonly meter: string
   readonly amount: number
-  readonly paidFrom: Readonly<Parts>
+  /** Undefined: it is buffered, because the database is unavailable. */
+  readonly paidFrom: Readonly<Parts> | undefined
   readonly balance: Balance | undefined
 }
 
@@ -22,6 +23,7 @@ export function paidNote(meters: readonly PaidMeter[]): LedgerNote {
 }
 
 function paidField({ meter, amount, paidFrom, balance }: PaidMeter): string {
+  if (paidFrom === undefined) return `"${meter}";paid=${amount};buffered`
   const from = PAYING.filter((part) => paidFrom[part] > 0).join(' ')
   const left = balance === undefined ? '' : `;left=${leftIn(balance.available)}${endsField(balance)}`
   return `"${meter}";paid=${amount};from="${from}"${left}`
@@ -29,6 +31,7 @@ function paidField({ meter, amount, paidFrom, balance }: PaidMeter): string {
 
 function paidJson({ meter, amount, paidFrom, balance }: PaidMeter): Readonly<Record<string, unknown>> {
   const now = balance && { available: partsJson(balance.available), period: periodJson(balance.period) }
+  if (paidFrom === undefined) return { meter, amount, buffered: true }
   return { meter, amount, paid_from: paidFrom, ...now }
 }
 

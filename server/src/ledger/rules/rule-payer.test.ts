@@ -5,6 +5,7 @@ import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { customer, meter } from '../ledger.suite.ts'
+import { answerWithout } from '../ledger-batch.ts'
 import { MemoryPort } from './memory-port.suite.ts'
 import { RulePayer } from './rule-payer.ts'
 
@@ -89,6 +90,22 @@ const left = async (port: MemoryPort, of = 'exports') => (await port.look('acme'
 afterEach(() => vi.useRealTimers())
 
 describe('a request on a rule with a meter', () => {
+  it('passes while the ledger keeps operations on the disk, and says so', async () => {
+    const { limiter, port, events } = scene()
+    port.ask = async () => answerWithout({ kind: 'buffered', isRepeated: false })
+    const { allowed, ledger } = await limiter.check(ask(ACME, 3))
+    expect([allowed, ledger]).toMatchObject([
+      true,
+      { field: '"exports";paid=3;buffered', json: [{ meter: 'exports', amount: 3, buffered: true }] },
+    ])
+    const two = await limiter.check(ask([['two', 'x'], ...ACME]))
+    expect([two.allowed, two.ledger?.field, events]).toEqual([
+      true,
+      '"exports";paid=1;buffered, "tokens";paid=2;buffered',
+      [],
+    ])
+  })
+
   it('is booked before it is answered, and says who paid', async () => {
     const { limiter, port } = scene()
     const { allowed, ledger } = await limiter.check(ask(ACME, 3))

@@ -158,6 +158,8 @@ export class RulePayer implements Payer {
     if (outcome.kind === 'reserved' || outcome.kind === 'settled') {
       return { step, paid: { meter, amount, paidFrom: outcome.paidFrom, balance } }
     }
+    // What pays for it is known when the database has recovered.
+    if (outcome.kind === 'buffered') return { step, paid: { meter, amount, paidFrom: undefined, balance } }
     return this.#refusalOf(step, answer)
   }
 
@@ -211,7 +213,7 @@ export class RulePayer implements Payer {
   }
 }
 
-const DONE: ReadonlySet<string> = new Set(['settled', 'released', 'corrected'])
+const DONE: ReadonlySet<string> = new Set(['settled', 'released', 'corrected', 'buffered'])
 const keyOf = (customer: string, meter: string): string => `${customer}\n${meter}`
 
 function holdOf(step: Step): LedgerHold {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../quotas/database/database.ts'
-import type { Account } from '../core/account.ts'
+import type { AccountBook } from '../core/account-book.ts'
 import type { AccountState, Booked, EndedPeriod, Hold } from '../core/account-state.ts'
 import type { Entry } from '../core/entry.ts'
 import { type LotKind, PART_OF_KIND } from '../core/lot.ts'
@@ -34,6 +34,7 @@ export interface TermsRow {
 /** A LoadedAccount is what is stored of an account, held until the commit. */
 export interface LoadedAccount {
   readonly id: number
+  readonly customerId: string
   readonly meterId: string
   readonly terms: TermsRow
   readonly state: AccountState
@@ -82,6 +83,7 @@ export async function loadAccounts(tx: Sql, ids: readonly number[]): Promise<{ a
   const periodsOf = grouped(periods)
   const accounts = rows.map((row) => ({
     id: row.id,
+    customerId: row.customer_id,
     meterId: row.meter_id,
     terms: row,
     state: stateOf(row, lotsOf.get(row.id) ?? [], periodsOf.get(row.id) ?? []),
@@ -179,23 +181,21 @@ const WANTED: readonly BulkColumn<Wanted>[] = [
 ]
 
 /** Writes what operations changed, one statement for each table. */
-export async function storeAccounts(tx: Sql, changed: ReadonlyMap<number, Account>): Promise<void> {
+export async function storeAccounts(tx: Sql, books: ReadonlyMap<number, AccountBook>): Promise<void> {
   const accounts: Owned<AccountState>[] = []
   const lots: LotWrite[] = []
   const periods: Owned<EndedPeriod>[] = []
   const newHolds: Owned<Hold>[] = []
   const oldHolds: Wanted[] = []
   const entries: Owned<Entry>[] = []
-  for (const [accountId, account] of changed) {
-    const { state } = account
-    if (account.isChanged) accounts.push({ ...state, accountId })
-    for (const lot of account.changedLots) lots.push({ accountId, lot, isOpen: isOpenLot(lot, state) })
-    for (const period of account.changedPeriods) periods.push({ ...period, accountId })
-    for (const hold of account.newHolds.values()) {
-      if (!account.endedHolds.has(hold.id)) newHolds.push({ ...hold, accountId })
-    }
-    for (const id of account.endedHolds) if (!account.newHolds.has(id)) oldHolds.push({ accountId, id })
-    for (const entry of account.entries) entries.push({ ...entry, accountId })
+  for (const [accountId, book] of books) {
+    const { state, newHolds: begun, endedHolds: ended } = book
+    if (book.isChanged) accounts.push({ ...state, accountId })
+    for (const lot of book.changedLots) lots.push({ accountId, lot, isOpen: isOpenLot(lot, state) })
+    for (const period of book.changedPeriods) periods.push({ ...period, accountId })
+    for (const hold of begun.values()) if (!ended.has(hold.id)) newHolds.push({ ...hold, accountId })
+    for (const id of ended) if (!begun.has(id)) oldHolds.push({ accountId, id })
+    for (const entry of book.entries) entries.push({ ...entry, accountId })
   }
   await write(tx, accounts, ACCOUNT_COLUMNS, UPDATE_ACCOUNTS)
   await write(tx, lots, LOT_COLUMNS, UPSERT_LOTS)

@@ -102,6 +102,7 @@ const meter: Meter = {
   overdraft: 3,
   holdSeconds: 60,
   refusalStatus: 429,
+  whenUnavailable: 'closed',
   version: 0,
   createdAtMs: 0,
   updatedAtMs: 0,

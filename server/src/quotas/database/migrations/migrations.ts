@@ -5,6 +5,7 @@ import { USAGE_BY_TIER } from './004-usage-by-tier.ts'
 import { NODES } from './005-nodes.ts'
 import { OVERRIDE_SCOPE } from './006-override-scope.ts'
 import { LEDGER } from './007-ledger.ts'
+import { LEDGER_OUTAGE } from './008-ledger-outage.ts'
 
 export interface Migration {
   readonly version: number
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: 'nodes', sql: NODES },
   { version: 6, name: 'override scope', sql: OVERRIDE_SCOPE },
   { version: 7, name: 'ledger', sql: LEDGER },
+  { version: 8, name: 'ledger outage', sql: LEDGER_OUTAGE },
 ]
