@@ -137,7 +137,24 @@ export class Visit {
     return this.page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
   }
 
+  /**
+   * The parts of names that are on more than one line.
+   * @returns {Promise<string[]>}
+   */
+  brokenWords() {
+    return this.page.evaluate(BROKEN_WORDS)
+  }
+
   async close() {
     await this.context.close()
   }
 }
+
+const BROKEN_WORDS = `[...document.querySelectorAll('.name')]
+  .flatMap((name) => [...name.childNodes])
+  .filter((part) => {
+    const range = document.createRange()
+    range.selectNode(part)
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1
+  })
+  .map(({ textContent }) => textContent)`

@@ -52,7 +52,7 @@ export function customerFlows(bench: () => Bench): void {
       await rules.getByRole('row', { name: 'parcels/requests api_key 60 per day 100 per month lower' }).waitFor()
       const raise = dialog.getByRole('button', { name: 'Raise', exact: true })
       expect(await raise.isDisabled()).toBe(true)
-      await dialog.getByLabel('Lower them all the same').check()
+      await dialog.getByLabel('Lower it anyway').check()
       expect(await visit.axe()).toEqual([])
       await raise.click()
       await dialog.waitFor({ state: 'detached' })

@@ -41,6 +41,8 @@ export function pageClaims(bench: () => Bench): void {
           await page.setViewportSize({ width, height: 844 })
           const sideways = await visit.sideways()
           if (sideways > 0) found.push(`${path}: ${sideways} pixels too wide at ${width}`)
+          const broken = await visit.brokenWords()
+          found.push(...broken.map((word) => `${path}: ${word} breaks inside at ${width}`))
         }
         found.push(...visit.complaints().map((line) => `${path}: ${line}`))
       }

@@ -10,7 +10,7 @@ import { Field } from '../ui/field.tsx'
 import { Notice, Skeleton } from '../ui/parts.tsx'
 import { Dialog } from './dialog.tsx'
 import { closeDialog, openDialog } from './dialogs.tsx'
-import { inForceText, isUnused, lowered } from './in-force-words.ts'
+import { inForceText, isUnused, lowered, lowersText } from './in-force-words.ts'
 import { PreviewView } from './preview-view.tsx'
 import { notify } from './toasts.tsx'
 
@@ -62,14 +62,14 @@ function ChangeDialog<Id extends OperationId>(change: Change<Id>) {
   const [reason, setReason] = useState(change.reason ?? '')
   const [isAllowed, setAllowed] = useState(false)
   const { shown, problem, isBusy, commit } = useChange(change, reason, isAllowed)
-  const isLowering = change.isRaise === true && lowered(shown?.in_force_on ?? []).length > 0
+  const lowers = change.isRaise === true ? lowered(shown?.in_force_on ?? []).length : 0
   const footer = (
     <>
       {onBack ? <Button onClick={onBack}>Back</Button> : <Button onClick={closeDialog}>Cancel</Button>}
       <Button
         kind={isDanger ? 'danger' : 'primary'}
         isSubmit
-        isDisabled={isBusy || shown === undefined || (isLowering && !isAllowed)}
+        isDisabled={isBusy || shown === undefined || (lowers > 0 && !isAllowed)}
         why={liveState.value === 'lost' ? 'The server cannot be reached.' : undefined}
       >
         {confirm}
@@ -81,7 +81,7 @@ function ChangeDialog<Id extends OperationId>(change: Change<Id>) {
       {about}
       {shown === undefined && problem === undefined && <Skeleton lines={3} />}
       {shown && <PreviewView preview={isEffectOnly ? { ...shown, changes: [] } : shown} />}
-      {isLowering && <LowersToo isAllowed={isAllowed} onAllow={setAllowed} />}
+      {lowers > 0 && <LowersToo count={lowers} isAllowed={isAllowed} onAllow={setAllowed} />}
       {note && <Notice>{note}</Notice>}
       {problem && (
         <Notice tone="bad">
@@ -131,15 +131,20 @@ function useChange<Id extends OperationId>(change: Change<Id>, reason: string, i
   return { shown, problem, isBusy, commit }
 }
 
+interface LowersProps {
+  readonly count: number
+  readonly isAllowed: boolean
+  readonly onAllow: (isAllowed: boolean) => void
+}
+
 /** LowersToo asks whether a raise may lower limits. */
-function LowersToo({ isAllowed, onAllow }: { isAllowed: boolean; onAllow: (isAllowed: boolean) => void }) {
+function LowersToo({ count, isAllowed, onAllow }: LowersProps) {
   return (
     <Notice tone="warn">
-      This raise makes limits lower: fewer requests over time than now. Go back to raise one limit alone, or in another
-      unit.
+      {lowersText(count)}
       <label class="row">
         <input type="checkbox" checked={isAllowed} onChange={(event) => onAllow(event.currentTarget.checked)} />
-        Lower them all the same
+        {count === 1 ? 'Lower it anyway' : 'Lower them anyway'}
       </label>
     </Notice>
   )

@@ -1,6 +1,6 @@
 import type { LimitsRemoved, RuleInForce } from '../api/operations.ts'
 import { wholeCount } from '../format/count.ts'
-import { Badge, Notice } from '../ui/parts.tsx'
+import { Badge, Name, Notice } from '../ui/parts.tsx'
 import { EFFECT_WORDS, plainText } from './in-force-words.ts'
 import { type Column, RecordList } from './record-list.tsx'
 
@@ -34,11 +34,17 @@ const COLUMNS: readonly Column<RuleInForce>[] = [
   {
     title: 'Rule',
     cell: ({ domain, rule, rule_name: name }) => (
-      <span class="break">
-        <span class="faint">{domain}/</span>
-        {name}
-        {rule !== name && <div class="small faint">{rule}</div>}
-      </span>
+      <>
+        <span class="faint">
+          <Name of={`${domain}/`} />
+        </span>
+        <Name of={name} />
+        {rule !== name && (
+          <div class="small faint">
+            <Name of={rule} />
+          </div>
+        )}
+      </>
     ),
   },
   { title: 'Limit before', cell: ({ before }) => plainText(before) },

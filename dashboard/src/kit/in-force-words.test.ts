@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { RuleInForce } from '../api/operations.ts'
-import { inForceText, isUnused, lowered, plainText } from './in-force-words.ts'
+import { inForceText, isUnused, lowered, lowersText, plainText } from './in-force-words.ts'
 
 const limit = { requests_per_unit: 1_200, unit: 'minute', window_ms: 60_000, burst: null }
 const rule = (name: string, effect: RuleInForce['effect'] = 'raised'): RuleInForce => ({
@@ -40,6 +40,11 @@ describe('after a change', () => {
     ['nor one without an answer', undefined, '', false],
   ])('%s', (_, of, said, isLost) => {
     expect([inForceText(of), isUnused(of)]).toEqual([said, isLost])
+  })
+
+  it('a raise that lowers one limit, or several, says how many', () => {
+    expect(lowersText(1)).toMatch(/^This raise lowers a limit: it would admit fewer/)
+    expect(lowersText(1_200)).toMatch(/^This raise lowers 1,200 limits: they would admit fewer/)
   })
 
   it('rules whose limit is lowered are found', () => {

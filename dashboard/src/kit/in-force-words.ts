@@ -22,6 +22,12 @@ export const EFFECT_WORDS: Readonly<Record<RuleInForce['effect'], string>> = {
 export const lowered = (rules: readonly RuleInForce[]): readonly RuleInForce[] =>
   rules.filter(({ effect }) => effect === 'lowered')
 
+/** lowersText says what a raise would do to limits that it lowers, and how to raise the others alone. */
+export const lowersText = (count: number): string =>
+  count === 1
+    ? 'This raise lowers a limit: it would admit fewer requests over time. Go back to use another unit.'
+    : `This raise lowers ${wholeCount(count)} limits: they would admit fewer requests over time. Go back to raise one limit alone, or to use another unit.`
+
 /** How many rules a short message names. */
 const MAX_NAMED = 2
 
@@ -39,6 +45,20 @@ export function inForceText(answer: unknown): string {
   const more = total - Math.min(MAX_NAMED, names.length)
   const where = names.length > MAX_NAMED ? `${shown} and ${wholeCount(more)} more` : shown
   return [`In force on ${where}.`, ...warnings].join(' ')
+}
+
+/** The rules of an entry of the audit log that a change was in force on. */
+interface AuditedInForce {
+  readonly total: number
+  readonly rules: readonly RuleInForce[]
+}
+
+/** auditedText says what an entry of the audit log has about where a change is in force. */
+export function auditedText({ total, rules }: AuditedInForce): string {
+  if (total === 0) return 'no rule'
+  const each = rules.map((rule) => `${ruleText(rule)}: ${plainText(rule.before)} → ${plainText(rule.after)}`)
+  const more = total - rules.length
+  return more === 0 ? each.join('; ') : `${each.join('; ')}; and ${wholeCount(more)} more`
 }
 
 /** isUnused says whether a change of limits was made that no rule uses. */

@@ -1,5 +1,6 @@
 import { fullTime } from '../format/time.ts'
-import { differences } from './differences.ts'
+import { type Difference, differences } from './differences.ts'
+import { auditedText } from './in-force-words.ts'
 
 /** A StoredChange is one field of a record, before and after. */
 export interface StoredChange {
@@ -15,7 +16,12 @@ const LEFT_OUT = ['version', 'createdAtMs', 'updatedAtMs', 'hash']
 export function storedChanges(before: unknown, after: unknown): StoredChange[] {
   return differences(before, after)
     .filter(({ field }) => !LEFT_OUT.includes(field))
-    .map(({ field, was, will }) => ({ field: wordsOf(field), was: shown(field, was), will: shown(field, will) }))
+    .map(inWords)
+}
+
+function inWords({ field, was, will }: Difference): StoredChange {
+  if (field === 'inForceOn') return { field: 'in force on', was: '', will: auditedText(JSON.parse(will)) }
+  return { field: wordsOf(field), was: shown(field, was), will: shown(field, will) }
 }
 
 const wordsOf = (field: string): string =>

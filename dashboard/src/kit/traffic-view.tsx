@@ -1,5 +1,6 @@
 import type { LimitTraffic, TrafficPeriod } from '../api/operations.ts'
 import { wholeCount } from '../format/count.ts'
+import { Name } from '../ui/parts.tsx'
 import { type Column, RecordList } from './record-list.tsx'
 import { afterText, periodTitle, reasonsOf } from './traffic-words.ts'
 
@@ -48,7 +49,7 @@ function Period({ period }: { readonly period: TrafficPeriod }) {
 const known = (count: number | null): string => (count === null ? 'unknown' : wholeCount(count))
 
 const COLUMNS: readonly Column<LimitTraffic>[] = [
-  { title: 'Limit', cell: ({ domain, rule_id }) => <span class="break">{`${domain}/${rule_id}`}</span> },
+  { title: 'Limit', cell: ({ domain, rule_id }) => <Name of={`${domain}/${rule_id}`} /> },
   { title: 'Requests', align: 'right', cell: ({ requests }) => known(requests) },
   { title: 'Refused', align: 'right', cell: ({ refused }) => known(refused) },
   { title: 'Refused after', align: 'right', cell: (limit) => <strong>{afterText(limit)}</strong> },

@@ -1,11 +1,26 @@
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import type { ApiProblem } from '../api/problem.ts'
 import { formatCount, wholeCount } from '../format/count.ts'
 import { fullTime, relativeTime, utcText, zonedTime } from '../format/time.ts'
 import { Button } from './button.tsx'
 import { Icon, type IconName } from './icon.tsx'
+import { nameParts } from './name-parts.ts'
 
 type Children = { readonly children?: ComponentChildren }
+
+/** Name is a name whose lines break after separators, and not inside words. */
+export function Name({ of }: { readonly of: string }) {
+  return (
+    <span class="name">
+      {nameParts(of).map((part, i) => (
+        <Fragment key={i}>
+          {part}
+          <wbr />
+        </Fragment>
+      ))}
+    </span>
+  )
+}
 
 /** PageHead is the title of a page, a sentence about it, and what can be done on it. */
 export function PageHead({ title, about, children }: { title: string; about?: ComponentChildren } & Children) {

@@ -2,7 +2,7 @@ import { durationText } from 'sluice/internal/core/duration-text'
 import type { Counter, LimitSource } from '../../api/operations.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Badge, Count, Meter, type Tone } from '../../ui/parts.tsx'
+import { Badge, Count, Meter, Name, type Tone } from '../../ui/parts.tsx'
 import type { Entry } from './question.ts'
 import { Entries } from './request-form.tsx'
 import { type Standing, standingOf } from './verdict.ts'
@@ -51,7 +51,9 @@ export function CounterCard({ counter, entries, isBinding, actions }: CounterPro
     <section class={isBinding ? 'card counter binding' : 'card counter'} aria-label={`Rule ${rule_name}`}>
       <header>
         <div class="row wrap">
-          <h3 class="break">{rule_name}</h3>
+          <h3>
+            <Name of={rule_name} />
+          </h3>
           <Badge tone={TONES[standing]} hasDot>
             {TITLES[standing]}
           </Badge>

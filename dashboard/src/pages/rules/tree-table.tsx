@@ -1,7 +1,7 @@
 import type { RuleText } from '../../api/operations.ts'
 import { may } from '../../state/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Badge, Choice, Count, Time, type Tone } from '../../ui/parts.tsx'
+import { Badge, Choice, Count, Name, Time, type Tone } from '../../ui/parts.tsx'
 import { type Activities, type Activity, NO_ACTIVITY, type Span } from './activity.ts'
 import type { SwitchData } from './rules-data.ts'
 import { MODE_WORDS, type Mode, ownSwitch, ruleKey, stateOf } from './switch-state.ts'
@@ -97,7 +97,7 @@ function Domain({ row, active, actions }: { readonly row: DomainRow } & TreeProp
           ) : (
             <Toggle isOpen={row.isOpen} name={row.name} onClick={() => actions.toggle(row.key)} />
           )}
-          <span class="break">{row.name}</span>
+          <Name of={row.name} />
           <span class="faint small num">
             {row.limits.toLocaleString()} {row.limits === 1 ? 'limit' : 'limits'}
           </span>
@@ -162,13 +162,18 @@ function Pattern({
           <div class="break">
             {!isFurther && (
               <span class="mono step">
-                {tier === null ? step : <Badge tone="accent">tier {tier}</Badge>}
+                {tier === null ? <Name of={step} /> : <Badge tone="accent">tier {tier}</Badge>}
                 {isOpen === false && <span class="faint small"> +{row.below}</span>}
               </span>
             )}
             {limit !== undefined && (
               <span class="words">
-                {limit.name !== limit.id && <strong>{limit.name}</strong>} {limit.described}
+                {limit.name !== limit.id && (
+                  <strong>
+                    <Name of={limit.name} />
+                  </strong>
+                )}{' '}
+                {limit.described}
               </span>
             )}
           </div>

@@ -1,5 +1,5 @@
 import type { LimitState } from '../../../api/operations.ts'
-import { Time } from '../../../ui/parts.tsx'
+import { Name, Time } from '../../../ui/parts.tsx'
 import type { CustomerData } from '../data/use-customer.ts'
 import { By } from './created-by.tsx'
 
@@ -24,8 +24,8 @@ export function LimitOrigin({ limit, data }: OriginProps) {
     return (
       <>
         From rule{' '}
-        <a class="break" href={address} title={rule_id}>
-          {rule_name}
+        <a href={address} title={rule_id}>
+          <Name of={rule_name} />
         </a>
       </>
     )

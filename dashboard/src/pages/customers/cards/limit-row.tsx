@@ -1,7 +1,7 @@
 import type { LimitState } from '../../../api/operations.ts'
 import { may } from '../../../state/session.ts'
 import { Button } from '../../../ui/button.tsx'
-import { Badge, Count, Meter, Time } from '../../../ui/parts.tsx'
+import { Badge, Count, Meter, Name, Time } from '../../../ui/parts.tsx'
 import { resetLimit } from '../changes/customer-changes.tsx'
 import { raiseLimit } from '../changes/raise-limit.tsx'
 import { budgetOf, entriesOf, isExhausted, rateText, scopeOf, spokenOf, titleOf } from '../data/limits.ts'
@@ -20,7 +20,7 @@ export function LimitRow({ limit, data }: LimitRowProps) {
   return (
     <li class={isOver ? 'limit exhausted' : 'limit'}>
       <div class="limit-name">
-        <span class="break">{titleOf(limit)}</span>
+        <Name of={titleOf(limit)} />
         <span class="small faint break">
           {isGrant ? 'once' : `${rateText(limit.limit, limit.unit, limit.window_ms)} · ${limit.domain}`}
           {limit.time_zone !== null && ` · days of ${limit.time_zone}`}

@@ -1,7 +1,7 @@
 import { durationText } from 'sluice/internal/core/duration-text'
 import type { ApiKey, Refusal } from '../../../api/operations.ts'
 import { type Column, RecordList } from '../../../kit/record-list.tsx'
-import { Card, State, Time } from '../../../ui/parts.tsx'
+import { Card, Name, State, Time } from '../../../ui/parts.tsx'
 import { reasonText } from '../data/refusal-words.ts'
 import type { CustomerData } from '../data/use-customer.ts'
 
@@ -44,8 +44,8 @@ export function RefusalsCard({ data }: { readonly data: CustomerData }) {
 function Rule({ refusal: { domain, rule, rule_name, reason } }: { readonly refusal: Refusal }) {
   if (reason === 'blocked') return <span>every request</span>
   return (
-    <a class="break" href={`/rules?${new URLSearchParams({ domain, text: rule })}`} title={rule}>
-      {rule_name}
+    <a href={`/rules?${new URLSearchParams({ domain, text: rule })}`} title={rule}>
+      <Name of={rule_name} />
     </a>
   )
 }
