@@ -121,9 +121,10 @@ export class GatewayDoor implements Door {
     const { tls } = config
     // Made before the files are read, so that no change is missed.
     this.#certificates = tls && new CertificateWatch(tls, (options) => this.#gateway?.setTls(0, options), log)
-    const trust = config.trust ?? this.#plan.trust
+    const plan = this.#plan
+    const trust = config.trust ?? plan.trust
     this.#gateway = await openGateway({
-      ...this.#plan.table,
+      ...plan.table,
       listeners: [{ ...at, ...(tls && { tls: grpcTls(tls) }) }],
       gate: this.#gate,
       bounds: boundsOf(config),
@@ -134,6 +135,8 @@ export class GatewayDoor implements Door {
       },
       ...(trust && { trust }),
     })
+    // The routes may have changed while it opened.
+    if (this.#plan !== plan) this.#gateway.reload(this.#plan.table)
     this.#certificates?.start()
   }
 

@@ -4,7 +4,6 @@ import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RulePart } from 'sluice/internal/core/rules/packed-rules'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
-import type { NodeHealth } from '../../edge/health/health.ts'
 import { type InForce, NOTHING_IN_FORCE, tableVersionIn } from '../../quotas/book/in-force.ts'
 import { hashApiKey } from '../../quotas/tables/api-key-hash.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
@@ -34,6 +33,8 @@ function send(message: FromWorker, then: () => void = () => {}): void {
 
 const log = logTo((entry) => send({ type: 'log', entry }))
 let doors: Doors | undefined
+/** What arrived for the doors before they were open, in order. */
+const forDoors: ((opened: Doors) => void)[] = []
 const rules = new WorkerRules((version, at) => send({ type: 'rule-part', version, at }))
 let quotas: WorkerQuotas | undefined
 let passedOver: PassedOverLog | undefined
@@ -46,8 +47,6 @@ const ledger = new LedgerLine((questions) => send({ type: 'ledger', questions })
 /** The versions of the database's rules: the one in force, and the one that is arriving in parts. */
 const tables = { inForce: 0, announced: 0 }
 let reported: InForce = NOTHING_IN_FORCE
-/** What the primary last said of the node. It may have changed before the doors are open. */
-let nodeHealth: NodeHealth = { unready: '', degraded: '' }
 /** Reads routes, where this worker has a gateway. */
 let planOf: ((input: RuleInput) => GatewayPlan) | undefined
 
@@ -77,7 +76,6 @@ async function start({
   quotas: first,
 }: Extract<ToWorker, { type: 'start' }>): Promise<void> {
   options = compileOptionsOf(config.mergeDomains, config.compatibility)
-  nodeHealth = health
   useRules(inputs)
   if (first !== undefined) {
     passedOver = new PassedOverLog(log)
@@ -87,7 +85,7 @@ async function start({
     hearQuotas(first)
   }
   const traces = await openTraces(config, log)
-  doors = openDoors(config, rules.current, log, {
+  const opened = openDoors(config, rules.current, log, {
     traces,
     decisions: sendLines,
     quotas: quotas?.current,
@@ -96,8 +94,10 @@ async function start({
     ledger: config.database && ledger,
     usage: reportUsage,
   })
-  doors.hear(nodeHealth)
-  const { storeName, ready } = doors
+  opened.hear(health)
+  for (const act of forDoors.splice(0)) act(opened)
+  doors = opened
+  const { storeName, ready } = opened
   // Without the quotas, blocked callers would pass.
   await Promise.all([ready, quotas?.arrived])
   reportInForce()
@@ -109,6 +109,12 @@ async function openGateway(config: Config, routes: RuleInput) {
   const { gatewayDoor } = await import('../doors/gateway-door.ts')
   planOf = (await import('../gateway/read-routes.ts')).readRoutes
   return gatewayDoor(config, planOf(routes), log)
+}
+
+/** Acts on the doors: now, or as soon as they are open, so that nothing is lost that arrives while they open. */
+function withDoors(act: (opened: Doors) => void): void {
+  if (doors === undefined) forDoors.push(act)
+  else act(doors)
 }
 
 function applyRules(inputs: readonly RuleInput[], routes: RuleInput | undefined): void {
@@ -125,7 +131,7 @@ function useRules(inputs: readonly RuleInput[]): void {
 
 /** Replaces the gateway's routes in the same turn: no request may meet rules of one version and routes of another. */
 function setRoutes(routes: RuleInput | undefined): void {
-  if (routes !== undefined && planOf !== undefined) doors?.setRoutes(planOf(routes))
+  if (routes !== undefined) withDoors((opened) => planOf !== undefined && opened.setRoutes(planOf(routes)))
 }
 
 function takePart(version: number, part: RulePart): void {
@@ -170,11 +176,6 @@ function hearQuotas(news: QuotaNews): void {
   reportInForce()
 }
 
-function hearHealth(health: NodeHealth): void {
-  nodeHealth = health
-  doors?.hear(health)
-}
-
 function announceRules({ version, table, routes }: Extract<ToWorker, { type: 'packed-rules' }>): void {
   tables.announced = table
   rules.announce(version, () => setRoutes(routes))
@@ -187,9 +188,9 @@ function receive(message: ToWorker, socket?: Socket): void {
   else if (message.type === 'routes') rules.whenInForce(() => setRoutes(message.input))
   else if (message.type === 'packed-rules') announceRules(message)
   else if (message.type === 'rule-part') takePart(message.version, message.part)
-  else if (message.type === 'shed') doors?.all[message.door]?.shed(message.count)
-  else if (message.type === 'not-serving') doors?.notServing()
-  else if (message.type === 'health') hearHealth(message.health)
+  else if (message.type === 'shed') withDoors(({ all }) => all[message.door]?.shed(message.count))
+  else if (message.type === 'not-serving') withDoors((opened) => opened.notServing())
+  else if (message.type === 'health') withDoors((opened) => opened.hear(message.health))
   else if (message.type === 'drain') void leave()
   else if (isQuotaNews(message)) hearQuotas(message)
   else if (message.type === 'ledger') ledger.hear(message.replies)
