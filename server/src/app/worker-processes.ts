@@ -41,7 +41,7 @@ export class WorkerProcesses implements Processes {
   }
 
   readonly ask: AskProcesses = async <Name extends ReportName>(name: Name, about?: readonly string[]) =>
-    (await this.#primary.reports(name, about)).map(({ report }) => report)
+    (await this.#primary.reports.of(name, about)).map(({ report }) => report)
 
   readonly rulesChanged = (from: RuleOrigin): void => this.#primary.applyRules(from)
 
@@ -81,15 +81,15 @@ export class WorkerProcesses implements Processes {
   }
 
   stats() {
-    return this.#primary.stats()
+    return this.#primary.reports.stats()
   }
 
   metrics() {
-    return this.#primary.metrics()
+    return this.#primary.reports.metrics()
   }
 
   statsd() {
-    return this.#primary.statsdCounts()
+    return this.#primary.reports.statsdCounts()
   }
 
   unready() {

@@ -6,12 +6,6 @@ import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { WorkerState } from '../../admin/nodes/node-note.ts'
 import type { NodeHealth } from '../../edge/health/health.ts'
 import type { LedgerPort } from '../../ledger/rules/ledger-port.ts'
-import { FleetMetrics } from '../../observe/metrics/fleet-metrics.ts'
-import type { MergedMetrics } from '../../observe/metrics/merge-reports.ts'
-import { isMetricsReport } from '../../observe/metrics/metrics-report.ts'
-import type { ReportName, Reports } from '../../observe/reports/reports.ts'
-import { type ServiceStats, sumStats } from '../../observe/reports/service-stats.ts'
-import type { CountsReport } from '../../observe/statsd/statsd-counts.ts'
 import { type InForce, leastOf, tableVersionIn } from '../../quotas/book/in-force.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
@@ -25,10 +19,10 @@ import type { FromWorker } from './messages.ts'
 import { QuotaFeed } from './quota-feed.ts'
 import { leastBusy, surplus } from './spread.ts'
 import { type Connection, WorkerProcess } from './worker-process.ts'
+import { WorkerReports } from './worker-reports.ts'
 
 /** Connections that wait for a worker while there is none. */
 const MAX_WAITING = 1_024
-const REPORT_TIMEOUT_MS = 1_000
 /** How often workers are asked for what they have counted, in case they crash: at most that much is lost. */
 const COUNTED_EVERY_MS = 5_000
 /** What workers get beyond the time for draining, to close the store and end. */
@@ -78,13 +72,9 @@ export class Primary {
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
-  readonly #questions = new Map<number, (report: Reports[ReportName] | undefined) => void>()
   /** In the order in which they last got a connection, the longest wait first. */
   #workers: WorkerProcess[] = []
-  readonly #fleet = new FleetMetrics()
-  #collecting: Promise<MergedMetrics> | undefined
   #counting: NodeJS.Timeout | undefined
-  #question = 0
   /** How often the rules changed. */
   #version = 0
   #isPrepared = false
@@ -99,6 +89,12 @@ export class Primary {
   #fail: (error: Error) => void = () => {}
   /** Rejects when workers cannot be kept running. */
   readonly failed: Promise<never>
+
+  /** Asks every worker that has started, or some of them, for reports. */
+  readonly reports = new WorkerReports(
+    () => this.#workers.filter(({ state }) => state !== 'starting'),
+    () => this.#connectionCounts(),
+  )
 
   /** Where quotas go; they are used only with a secret that keys are hashed by. */
   readonly quotas = new QuotaFeed(
@@ -162,7 +158,7 @@ export class Primary {
     for (const worker of this.#workers) this.#sendStart(worker)
     await Promise.race([ready, this.failed])
     if (this.#config.metrics.isOn)
-      this.#counting = setInterval(() => void this.reports('counted'), COUNTED_EVERY_MS).unref()
+      this.#counting = setInterval(() => void this.reports.of('counted'), COUNTED_EVERY_MS).unref()
   }
 
   /** Has every worker apply other rules: few are sent directly, many in parts that it requests. */
@@ -196,31 +192,6 @@ export class Primary {
     if (this.#hasRules) for (const worker of this.#workers) worker.send({ type: 'health', health })
   }
 
-  /** Returns the sums of all workers that answer. */
-  async stats(): Promise<ServiceStats> {
-    const known = await this.reports('stats')
-    const all = known.map(({ report }) => report)
-    return { ...sumStats(all), ...Object.fromEntries(this.#connectionCounts()) }
-  }
-
-  /**
-   * Returns the metrics of all workers. Calls during a collection share its result. Never rejects: a worker that does
-   * not answer in time is reported with its last values.
-   */
-  metrics(): Promise<MergedMetrics> {
-    this.#collecting ??= this.reports('metrics').then((all) => {
-      this.#collecting = undefined
-      return this.#fleet.merged(all.flatMap(({ worker, report }) => (report === undefined ? [] : [{ worker, report }])))
-    })
-    return this.#collecting
-  }
-
-  /** Returns the counts of each worker, for StatsD. */
-  async statsdCounts(): Promise<readonly CountsReport[]> {
-    const all = await this.reports('statsd')
-    return all.map(({ pid, report }) => ({ process: String(pid), counts: report }))
-  }
-
   /** Counts workers: how many take requests, and how many are starting. */
   workerStates(): { readonly ready: number; readonly starting: number } {
     return { ready: this.#ready().length, starting: this.#workers.filter(({ state }) => state === 'starting').length }
@@ -241,23 +212,10 @@ export class Primary {
     if (this.#isStopping) return 'draining'
     if (!this.#isStarted) return 'workers are starting'
     const ids = new Set(this.#ready().map(({ id }) => id))
-    const answers = (await this.reports('unready')).filter(({ worker }) => ids.has(worker))
+    const answers = (await this.reports.of('unready')).filter(({ worker }) => ids.has(worker))
     if (answers.length === 0) return 'no worker answers'
     const reasons = answers.filter(({ report }) => report !== '')
     return reasons.map(({ worker, report }) => `worker ${worker}: ${report}`).join('; ')
-  }
-
-  /** Asks every worker for a report, and returns the reports that arrive in time. */
-  async reports<Name extends ReportName>(
-    name: Name,
-    about?: readonly string[],
-  ): Promise<{ worker: number; pid: number | undefined; report: Reports[Name] }[]> {
-    const asked = this.#workers.filter(({ state }) => state !== 'starting')
-    const answers = await Promise.all(asked.map((worker) => this.#ask(worker, name, about)))
-    return asked.flatMap(({ id, pid }, i) => {
-      const report = answers[i]
-      return report === undefined ? [] : [{ worker: id, pid, report }]
-    })
   }
 
   /** Has the workers say that they are not serving, then drains them. */
@@ -293,11 +251,6 @@ export class Primary {
    */
   #takers(door: DoorName): { readonly worker: WorkerProcess; readonly open: number }[] {
     return this.#isStarted ? this.#ready().map((worker) => ({ worker, open: worker.open(door) })) : []
-  }
-
-  #reported(worker: WorkerProcess, { question, report }: Extract<FromWorker, { type: 'report' }>): void {
-    if (isMetricsReport(report)) this.#fleet.heard({ worker: worker.id, report })
-    this.#questions.get(question)?.(report)
   }
 
   #spawn(id: number): void {
@@ -343,9 +296,9 @@ export class Primary {
     else if (message.type === 'in-force') this.#hasInForce(worker, message.inForce)
     else if (message.type === 'ready') this.#isReady(worker, message.storeName)
     else if (message.type === 'leaving') this.#replace(worker)
-    else if (message.type === 'counted') this.#fleet.heard({ worker: worker.id, report: message.report })
+    else if (message.type === 'counted') this.reports.counted(worker, message.report)
     else if (message.type === 'alive') worker.heartbeat?.answered()
-    else if (message.type === 'report') this.#reported(worker, message)
+    else if (message.type === 'report') this.reports.answered(worker, message)
     else worker.lastWords = message.message
   }
 
@@ -435,7 +388,7 @@ export class Primary {
 
   #ended(worker: WorkerProcess, how: string): void {
     worker.heartbeat?.stop()
-    this.#fleet.ended(worker.pid)
+    this.reports.ended(worker)
     this.#usage?.ended(worker)
     this.#workers = this.#workers.filter((other) => other !== worker)
     this.#reportInForce()
@@ -459,24 +412,6 @@ export class Primary {
       const doors = DOOR_NAMES.filter((door) => (door === 'gateway') === (this.#config.gateway !== undefined))
       for (const door of doors) yield [`sluice.worker.${worker.id}.${door}_connections`, worker.open(door)]
     }
-  }
-
-  #ask<Name extends ReportName>(
-    worker: WorkerProcess,
-    name: Name,
-    about: readonly string[] | undefined,
-  ): Promise<Reports[Name] | undefined> {
-    const question = this.#question++
-    return new Promise((resolve) => {
-      const answer = (report: Reports[ReportName] | undefined): void => {
-        clearTimeout(timeout)
-        this.#questions.delete(question)
-        resolve(report as Reports[Name] | undefined)
-      }
-      const timeout = setTimeout(answer, REPORT_TIMEOUT_MS, undefined)
-      this.#questions.set(question, answer)
-      worker.send({ type: 'ask', question, name, ...(about !== undefined && { about }) })
-    })
   }
 }
 
