@@ -159,7 +159,6 @@ export const SERVICE_RULES = {
   REFERENCE_BROKEN: 'The customer or key of a record must exist. Create it first.',
   RECORD_INVALID: 'A record must have the fields of its table, with their types.',
   FILTER_UNKNOWN: 'A list can be filtered only by the fields of its table.',
-  DOCUMENT_VERSION_UNKNOWN: 'Choose a version of the rule document that exists.',
   GATEWAY_OPTIONS_INVALID: 'See docs/gateway.md for listeners, routes and upstreams.',
   GATEWAY_REQUEST_INVALID:
     'A request must be valid HTTP (RFC 9110 and 9112, or 9113) that can be read in only one way.',

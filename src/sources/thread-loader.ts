@@ -1,9 +1,10 @@
 import type { Worker } from 'node:worker_threads'
 import { SluiceError } from '../core/errors.ts'
 import type { CompileOptions } from '../core/rules/compile.ts'
-import { loadRules, type RuleInput } from '../core/rules/load.ts'
+import { loadRules, type RuleInput, type RuleText } from '../core/rules/load.ts'
 import type { RulePart } from '../core/rules/packed-rules.ts'
 import { RulesError } from '../core/rules/problems.ts'
+import { type RuleFigures, RuleMemory } from '../core/rules/rule-memory.ts'
 import { RuleUnpacker } from '../core/rules/rule-unpacker.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import type { LoadedRules, RuleLoader } from '../engine/rule-source.ts'
@@ -42,6 +43,7 @@ export class ThreadLoader implements RuleLoader {
   readonly #options: ThreadLoaderOptions
   #thread: Promise<Worker | undefined> | undefined
   #idle: NodeJS.Timeout | undefined
+  #lastTurn: Promise<unknown> = Promise.resolve()
 
   constructor(options: ThreadLoaderOptions = {}) {
     this.#options = options
@@ -49,10 +51,23 @@ export class ThreadLoader implements RuleLoader {
 
   load(inputs: readonly RuleInput[], options: CompileOptions): MaybePromise<LoadedRules> {
     const isShort = lengthOf(inputs) <= (this.#options.short ?? SHORT)
-    // Options may hold more than can be sent.
-    const { mergeDomains = false, defaults = {} } = options
-    const plain = { mergeDomains, defaults }
-    return isShort ? { rules: loadRules(inputs, plain) } : this.#loadAway(inputs, plain)
+    const plain = plainOf(options)
+    return isShort
+      ? { rules: loadRules(inputs, plain) }
+      : this.#away(inputs, (thread) => this.#load(thread, inputs, plain))
+  }
+
+  /**
+   * Compiles a text together with others, and returns what it comes to alone. A load of the same texts that follows
+   * compiles none of them again.
+   */
+  check(own: RuleText, others: readonly RuleInput[], options: CompileOptions): MaybePromise<RuleFigures> {
+    const inputs = [...others, own]
+    const plain = plainOf(options)
+    const isShort = lengthOf(inputs) <= (this.#options.short ?? SHORT)
+    return isShort
+      ? checkHere(own, inputs, plain)
+      : this.#away(inputs, (thread) => this.#check(thread, own, others, plain))
   }
 
   /** Ends the thread, if there is one. The next load starts another. */
@@ -63,12 +78,17 @@ export class ThreadLoader implements RuleLoader {
     void ending?.then((thread) => thread?.terminate())
   }
 
-  async #loadAway(inputs: readonly RuleInput[], options: CompileOptions): Promise<LoadedRules> {
+  /** Has the thread do one thing after the other: its answers do not say what they are about. */
+  #away<T>(inputs: readonly RuleInput[], work: (thread: Worker | undefined) => Promise<T>): Promise<T> {
+    const done = this.#lastTurn.then(() => this.#withThread(inputs, work))
+    this.#lastTurn = done.catch(() => {})
+    return done
+  }
+
+  async #withThread<T>(inputs: readonly RuleInput[], work: (thread: Worker | undefined) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle)
     try {
-      const thread = await this.#running()
-      if (thread === undefined) return { rules: loadRules(inputs, options) }
-      return await this.#receive(thread, { type: 'load', inputs, options })
+      return await work(await this.#running())
     } catch (error) {
       if (!(error instanceof ThreadFault)) throw error
       this.close()
@@ -92,15 +112,25 @@ export class ThreadLoader implements RuleLoader {
     return starting
   }
 
-  async #receive(thread: Worker, first: ToLoader): Promise<LoadedRules> {
+  async #check(thread: Worker | undefined, own: RuleText, others: readonly RuleInput[], options: CompileOptions) {
+    if (thread === undefined) return checkHere(own, [...others, own], options)
+    const answer = await ask(thread, { type: 'check', own, others, options }, this.#options.maxWaitMs ?? MAX_WAIT_MS)
+    return answer.type === 'checked' ? answer.figures : refuse(answer)
+  }
+
+  async #load(thread: Worker | undefined, inputs: readonly RuleInput[], options: CompileOptions): Promise<LoadedRules> {
+    if (thread === undefined) return { rules: loadRules(inputs, options) }
+    let message: ToLoader = { type: 'load', inputs, options }
     const { keepParts = false, maxWaitMs = MAX_WAIT_MS } = this.#options
     const unpacker = new RuleUnpacker()
     const parts: RulePart[] = []
-    for (let message = first; ; message = { type: 'next' }) {
-      const part = partOf(await ask(thread, message, maxWaitMs))
+    for (;;) {
+      const answer = await ask(thread, message, maxWaitMs)
+      const part = answer.type === 'part' ? answer.part : refuse(answer)
       if (keepParts) parts.push(part)
       const rules = unpacker.add(part)
       if (rules !== undefined) return keepParts ? { rules, parts } : { rules }
+      message = { type: 'next' }
       // Other work has its turn first. Otherwise a quick thread could answer before this turn ends, again and again.
       await nextTurn()
     }
@@ -112,8 +142,19 @@ function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function partOf(answer: FromLoader): RulePart {
-  if (answer.type === 'part') return answer.part
+/** Options may hold more than can be sent. */
+function plainOf({ mergeDomains = false, defaults = {} }: CompileOptions): CompileOptions {
+  return { mergeDomains, defaults }
+}
+
+function checkHere(own: RuleText, inputs: readonly RuleInput[], options: CompileOptions): RuleFigures {
+  const memory = new RuleMemory()
+  memory.load(inputs, options)
+  return memory.figuresOf(own.text, options)
+}
+
+/** Throws what an answer says in place of the one that was expected. */
+function refuse(answer: FromLoader): never {
   if (answer.type !== 'refused')
     throw new ThreadFault(answer.type === 'fault' ? answer.reason : 'the thread was restarted')
   const errors = answer.errors.map(({ code, where, detail }) => new SluiceError(code, where, detail))

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { describeRules } from '../../src/core/rules/describe.ts'
-import { loadRules, type RuleInput } from '../../src/core/rules/load.ts'
+import { loadRules, type RuleInput, type RuleText } from '../../src/core/rules/load.ts'
 import { RulesError } from '../../src/core/rules/problems.ts'
 import { ThreadLoader, type ThreadLoaderOptions } from '../../src/sources/thread-loader.ts'
 import { until } from '../servers/until.mjs'
@@ -120,6 +120,24 @@ describe('ThreadLoader', () => {
     })()
     expect(expected).toContain('… and ')
     expect(await refusalOf(loaderOf(), ...wrong)).toBe(expected)
+  })
+
+  it('checks a text together with others, in turn with loads, and says what it comes to alone', async () => {
+    const loader = loaderOf()
+    const [own, other] = [rules(200), rules(300, 'b.yaml')] as RuleText[]
+    const [figures, loaded, again] = await Promise.all([
+      loader.check(own, [other], {}),
+      loader.load([rules(100), other], {}),
+      loader.check(own, [], {}),
+    ])
+    expect([figures, again]).toEqual([
+      { limits: 200, domains: ['api.yaml'] },
+      { limits: 200, domains: ['api.yaml'] },
+    ])
+    expect(loaded.rules.ruleCount).toBe(400)
+    expect(loader.check(rules(5) as RuleText, [], {})).toEqual({ limits: 5, domains: ['api.yaml'] })
+    await expect(loader.check(own, [rules(300)], {})).rejects.toThrow(/^RULE_DUPLICATE_DOMAIN: api.yaml:1:9: /)
+    expect(threads.started).toHaveLength(1)
   })
 
   it('loads few rules here, without a thread', () => {

@@ -8,7 +8,7 @@ import type { AuditEntry, AuditLog } from '../quotas/audit/audit-log.ts'
 import type { ListQuery, Page } from '../quotas/database/database.ts'
 import type { QuotaChange, QuotaRecords, QuotaSnapshot, QuotaTable } from '../quotas/model.ts'
 import type { RecordStore } from '../quotas/records/record-store.ts'
-import type { RuleVersion } from '../quotas/tables/rule-table.ts'
+import type { CheckedRules, Putting, RuleVersion } from '../quotas/tables/rule-table.ts'
 import type { CounterTarget } from './api/change.ts'
 import type { LookedBlock, LookedCounter } from './counters/counters.ts'
 import type { LimitState, LimitStates } from './limits/limit-states.ts'
@@ -273,10 +273,10 @@ export class MemoryRuleTable {
 
   async check(text: string) {
     const { ruleCount, domains } = loadRules([{ file: 'rules table', text }])
-    return { limits: ruleCount, domains: [...domains.keys()] }
+    return { text, limits: ruleCount, domains: [...domains.keys()] }
   }
 
-  async put(text: string, comment: string | undefined, by: Actor, version?: number) {
+  async put(checked: CheckedRules, { by, comment, version }: Putting) {
     if (version !== undefined && version !== this.#versions.length)
       throw new SluiceError('VERSION_STALE', 'rules', 'changed')
     const made = {
@@ -285,16 +285,10 @@ export class MemoryRuleTable {
       createdAtMs: this.#clock.now(),
       by: by.name,
       comment,
-      text,
-      ...(await this.check(text)),
+      ...checked,
     }
     this.#versions.push(made)
     return made
-  }
-
-  async activate(version: number, by: Actor, seen?: number) {
-    const found = await this.read(version)
-    return this.put(found?.text ?? '', `back to ${version}`, by, seen)
   }
 }
 

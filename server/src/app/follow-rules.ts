@@ -1,4 +1,6 @@
+import type { RuleInput } from 'sluice/internal/core/rules/load'
 import { RulesError } from 'sluice/internal/core/rules/problems'
+import type { RuleFigures } from 'sluice/internal/core/rules/rule-memory'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { LiveRules, type RuleOrigin } from 'sluice/internal/engine/live-rules'
 import type { RuleSource } from 'sluice/internal/engine/rule-source'
@@ -24,6 +26,10 @@ export interface FollowedRules {
   fileChanges(): readonly FileChange[]
   /** The figures of sources that may be unavailable. */
   sources(): readonly SourceFigures[]
+  /** Compiles a text in place of what a source has, together with all else that is in force. It throws a RulesError. */
+  check(source: Pick<RuleSource, 'name'>, text: string): Promise<RuleFigures>
+  /** Compiles it as `check` does, and returns all rules. */
+  compiled(source: Pick<RuleSource, 'name'>, text: string): Promise<RuleSet>
   /** Calls back for every set that comes into force from now on. */
   watch(heard: () => void): void
   /** Reads the files now, and logs the outcome. */
@@ -75,8 +81,9 @@ export async function followRules(
   let state: Omit<RulesState, 'version'> = { loadedAtMs: 0, refusedAtMs: undefined, isLastGood: false }
   // Workers make their rules of the parts.
   const loader = new ThreadLoader({ keepParts: changed !== undefined })
+  const options = compileOptionsOf(config.mergeDomains, config.compatibility)
   const live = new LiveRules(
-    { ...compileOptionsOf(config.mergeDomains, config.compatibility), loader },
+    { ...options, loader },
     {
       loaded: (rules, from) => {
         logged++
@@ -111,6 +118,11 @@ export async function followRules(
     origin: () => origin,
     counts: () => live.counts,
     fileChanges: () => fileChanges,
+    check: async ({ name }, text) => loader.check({ file: name, text }, withoutThose(origin.inputs, name), options),
+    compiled: async ({ name }, text) => {
+      const { rules } = await loader.load([...withoutThose(origin.inputs, name), { file: name, text }], options)
+      return rules
+    },
     watch: (listener) => {
       heard = listener
     },
@@ -126,6 +138,11 @@ export async function followRules(
     },
     stop: () => live.stop(),
   }
+}
+
+/** Returns inputs without those of a source. */
+function withoutThose(inputs: readonly RuleInput[], name: string): readonly RuleInput[] {
+  return inputs.filter(({ file }) => !file.startsWith(name))
 }
 
 /** Lists the files that have changed, are new, or are gone. */

@@ -2,6 +2,7 @@ import { LiveQuotas, type QuotaOrigin } from '../quotas/book/live-quotas.ts'
 import type { PassOver } from '../quotas/book/passed-over.ts'
 import { hashApiKey } from '../quotas/tables/api-key-hash.ts'
 import type { FleetViewsParts } from './admin/fleet-views.ts'
+import type { FollowedRules } from './follow-rules.ts'
 import type { Log } from './log/log.ts'
 import type { NodeQuotas } from './quotas/node-quotas.ts'
 import type { Config } from './settings/config.ts'
@@ -30,14 +31,15 @@ export async function openData(config: Config, log: Log, undo: Undo): Promise<No
 }
 
 /** What the views of a node with a database need in addition. */
-export function viewParts({
-  quotas,
-  usage,
-}: NodeData): Pick<FleetViewsParts, 'usageRows' | 'database' | 'audited' | 'audit' | 'caughtUp'> {
+export function viewParts(
+  { quotas, usage }: NodeData,
+  rules: FollowedRules,
+): Pick<FleetViewsParts, 'usageRows' | 'database' | 'audited' | 'audit' | 'caughtUp' | 'compiled'> {
   const { audit, health, db } = quotas.stores
   return {
     usageRows: { db, waiting: usage.waiting, completeUntilMs: () => quotas.fleet.completeUntilMs() },
     audit,
+    compiled: (text) => rules.compiled(quotas.rules, text),
     caughtUp: () => quotas.caughtUp(),
     database: () => (health().isUp ? 'up' : 'away'),
     audited: (action, { kind, id }, by) =>

@@ -115,7 +115,7 @@ async function followAll(config: Config, log: Log, { node, routes, ...parts }: F
     remote: await remoteSourcesOf(config, log),
     additional: [...(node ? [node.rules] : []), ...(routes ? [routes] : [])],
   })
-  node?.rules.checkTogetherWith(() => rules.origin().inputs)
+  node?.rules.checkWith((text) => rules.check(node.rules, text))
   return rules
 }
 
@@ -193,7 +193,7 @@ async function start({ config, log, origin: given, signal }: Given, undo: Undo):
     hotKeys: () => hotKeys.ask('fleet'),
     fileChanges: rules.fileChanges,
     adminAddress: () => adminAddress,
-    ...(data && viewParts(data)),
+    ...(data && viewParts(data, rules)),
   })
   undo.push(() => views.close())
   const admin = await openAdmin(config, log, rules, { processes, hotKeys, data, views })

@@ -17,6 +17,19 @@ export interface CompileOptions {
   readonly defaults?: LimitDefaults
 }
 
+/** One domain, and the values of the files that it was made of. */
+export interface CompiledDomain {
+  readonly files: readonly unknown[]
+  readonly domain: Domain
+  readonly ruleCount: number
+}
+
+/** Domains that are known from before, under the same options, and where those of this time are put. */
+export interface CompileMemory {
+  readonly known?: ReadonlyMap<string, CompiledDomain>
+  readonly compiled?: Map<string, CompiledDomain>
+}
+
 /** Returns the set that limits nothing. */
 export const NO_RULES: RuleSet = Object.freeze({ domains: new Map(), ruleCount: 0, version: rulesVersion([]) })
 
@@ -26,26 +39,54 @@ interface CheckedSource {
 }
 
 /** Checks rule files together and turns them into one RuleSet. It throws a RulesError with all errors. */
-export function compileRules(sources: readonly RuleDocument[], options: CompileOptions = {}): RuleSet {
+export function compileRules(
+  sources: readonly RuleDocument[],
+  options: CompileOptions = {},
+  { known, compiled }: CompileMemory = {},
+): RuleSet {
   const problems = new Problems()
   const byDomain = new Map<string, CheckedSource[]>()
   for (const source of sources) {
-    const file = checkSchema(source, problems)
+    const file = isKnown(source, known) ? (source.value as RuleFile) : checkSchema(source, problems)
     if (file !== undefined) addToDomain(byDomain, { source, file }, options, problems)
   }
   let ruleCount = 0
   const domains = new Map<string, Domain>()
   for (const [name, files] of byDomain) {
-    const given = files.map(({ source, file }) => ({ source, defaults: file.defaults ?? undefined }))
-    const defaults = domainDefaults(given, options.defaults ?? {}, problems)
-    const tree = new TreeCompiler(tiersOf(files, problems), defaults, problems)
-    tree.checkTiers()
-    domains.set(name, domainOf(name, files, tree, defaults.values, problems))
-    ruleCount += tree.ruleCount
+    const before = known?.get(name)
+    const made = before !== undefined && isOf(before, files) ? before : compileDomain(name, files, options, problems)
+    compiled?.set(name, made)
+    domains.set(name, made.domain)
+    ruleCount += made.ruleCount
   }
   problems.throwIfAny()
   const version = rulesVersion([...byDomain.values()].flatMap((files) => files.map(({ file }) => file)))
   return Object.freeze({ domains, ruleCount, version })
+}
+
+/** Returns whether a domain was made of exactly these files. */
+function isOf({ files: before }: CompiledDomain, files: readonly CheckedSource[]): boolean {
+  return before.length === files.length && files.every(({ source }, i) => source.value === before[i])
+}
+
+/** Returns whether a file is one that a domain was made of: it was checked then. */
+function isKnown({ value }: RuleDocument, known: CompileMemory['known']): boolean {
+  if (known === undefined || typeof value !== 'object' || value === null) return false
+  return known.get((value as RuleFile).domain)?.files.includes(value) === true
+}
+
+function compileDomain(
+  name: string,
+  files: readonly CheckedSource[],
+  options: CompileOptions,
+  problems: Problems,
+): CompiledDomain {
+  const given = files.map(({ source, file }) => ({ source, defaults: file.defaults ?? undefined }))
+  const defaults = domainDefaults(given, options.defaults ?? {}, problems)
+  const tree = new TreeCompiler(tiersOf(files, problems), defaults, problems)
+  tree.checkTiers()
+  const domain = domainOf(name, files, tree, defaults.values, problems)
+  return { files: files.map(({ source }) => source.value), domain, ruleCount: tree.ruleCount }
 }
 
 /** Compiles rules that are given as objects. */

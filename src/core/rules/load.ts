@@ -1,6 +1,6 @@
 import { addErrorRules, type SluiceError } from '../errors.ts'
 import { OPTIONAL_RULES } from '../library-error-rules.ts'
-import { type CompileOptions, compileRules } from './compile.ts'
+import { type CompileMemory, type CompileOptions, compileRules } from './compile.ts'
 import { parseRules } from './parse.ts'
 import { RulesError } from './problems.ts'
 import { objectDocument, type RuleDocument } from './rule-document.ts'
@@ -23,14 +23,24 @@ export type RuleInput = RuleText | RuleObject
 
 /** Parses and compiles rule files together. It throws a RulesError with everything that is wrong. */
 export function loadRules(inputs: readonly RuleInput[], options: CompileOptions = {}): RuleSet {
+  return readAll(inputs, options, { parse: parseRules })
+}
+
+/** How files are read, and which domains are known from before. */
+export interface LoadParts extends CompileMemory {
+  parse(file: string, text: string): RuleDocument
+}
+
+/** Does the work of loadRules. */
+export function readAll(inputs: readonly RuleInput[], options: CompileOptions, parts: LoadParts): RuleSet {
   addErrorRules(OPTIONAL_RULES)
   const documents: RuleDocument[] = []
   const refused: RulesError[] = []
   for (const input of inputs) {
-    const document = attempt(() => documentOf(input), refused)
+    const document = attempt(() => documentOf(input, parts), refused)
     if (document !== undefined) documents.push(document)
   }
-  const rules = attempt(() => compileRules(documents, options), refused)
+  const rules = attempt(() => compileRules(documents, options, parts), refused)
   if (rules !== undefined && refused.length === 0) return rules
   const errors: SluiceError[] = refused.flatMap((each) => each.errors)
   throw new RulesError(
@@ -39,8 +49,8 @@ export function loadRules(inputs: readonly RuleInput[], options: CompileOptions 
   )
 }
 
-function documentOf(input: RuleInput): RuleDocument {
-  return 'text' in input ? parseRules(input.file, input.text) : objectDocument(input.file, input.value)
+function documentOf(input: RuleInput, { parse }: LoadParts): RuleDocument {
+  return 'text' in input ? parse(input.file, input.text) : objectDocument(input.file, input.value)
 }
 
 /** Returns whether two inputs are one file that did not change. Objects are the same when they are one object. */

@@ -36,7 +36,7 @@ export const AUDIT = partKey<Pick<AuditLog, 'list' | 'verify'>>('audit')
 /** A KeyHash turns API keys into what is kept of them. */
 export type KeyHash = Pick<ApiKeyHash, 'hash'>
 export const API_KEYS = partKey<KeyHash>('apiKeys')
-export const RULE_TABLE = partKey<Pick<RuleTable, 'versions' | 'read' | 'check' | 'put' | 'activate'>>('ruleTable')
+export const RULE_TABLE = partKey<Pick<RuleTable, 'versions' | 'read' | 'check' | 'put'>>('ruleTable')
 export const TOKENS =
   partKey<Pick<TokenStore, 'create' | 'list' | 'get' | 'find' | 'revoke' | 'used' | 'hasAny'>>('tokens')
 export const USAGE = partKey<Pick<UsagePages, 'read'>>('usage')

@@ -58,11 +58,8 @@ describe('FleetForce', () => {
     await now()
     await quotas.store.remove('customers', 'nobody', SUPPORT)
     expect(await fleet.wait(0)).toMatchObject({ confirmed: 1 })
-    await quotas.rules.put(
-      'domain: d\ndescriptors: [{key: k, rate_limit: {unit: day, requests_per_unit: 1}}]',
-      undefined,
-      SUPPORT,
-    )
+    const text = 'domain: d\ndescriptors: [{key: k, rate_limit: {unit: day, requests_per_unit: 1}}]'
+    await quotas.rules.put(await quotas.rules.check(text), { by: SUPPORT })
     expect(await fleet.wait(0)).toMatchObject({ confirmed: 0, waitingFor: ['a'] })
     const { revision } = await quotas.nodes.latest()
     fleet.has({ revision, rules: 1 })

@@ -1,5 +1,5 @@
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
-import type { CompileOptions } from 'sluice/internal/core/rules/compile'
+import { loadRules } from 'sluice/internal/core/rules/load'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
@@ -26,14 +26,16 @@ export interface ChangePreviewParts {
   readonly problems: RecordProblems
   /** Resolves with whether the book has what the database has, after a moment. Default: it has. */
   readonly caughtUp?: (() => Promise<boolean>) | undefined
-  /** How rules are compiled here. */
-  readonly compile?: CompileOptions
+  /** Compiles a text in place of the rules of the API. Default: alone. */
+  readonly compiled?: (text: string) => Promise<RuleSet>
   /** countersOf counts what a reset would forget. */
   readonly countersOf: (target: CounterTarget) => Promise<number>
   /** Nothing is refused, whatever rules and records say. */
   readonly isShadow?: boolean
   readonly nowMs?: () => number
 }
+
+const alone = async (text: string): Promise<RuleSet> => loadRules([{ file: 'rules', text }])
 
 const NOTHING: PreviewOutcome = { affectedCustomers: 0, traffic: [], trafficUnknown: undefined, notes: [] }
 const SHADOW = 'Nothing is refused: the service runs with --shadow-mode.'
@@ -86,13 +88,11 @@ export class ChangePreview implements Preview {
   }
 
   async #previewOther(change: ProposedChange): Promise<PreviewOutcome> {
-    const { rules, book, activity, compile = {} } = this.#parts
+    const { rules, book, activity, compiled = alone } = this.#parts
     if (change.kind === 'counters') return this.#previewReset(change.target)
     if (change.kind !== 'rules') return NOTHING
-    return new RuleEffects({ rules: rules(), book: book(), activity, nowMs: this.#nowMs() }).ofText(
-      change.text,
-      compile,
-    )
+    const parts = { rules: rules(), book: book(), activity, nowMs: this.#nowMs() }
+    return new RuleEffects(parts).ofRules(await compiled(change.text))
   }
 
   async #previewReset(target: CounterTarget): Promise<PreviewOutcome> {

@@ -1,7 +1,5 @@
 import type { Limit } from 'sluice/internal/core/limit'
-import type { CompileOptions } from 'sluice/internal/core/rules/compile'
 import { describeRule } from 'sluice/internal/core/rules/describe'
-import { loadRules } from 'sluice/internal/core/rules/load'
 import type { Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
 import { BLOCKED } from 'sluice/internal/engine/quotas'
 import { type PlacedRule, rulesOf } from '../../observe/metrics/rules-of.ts'
@@ -45,12 +43,9 @@ export class RuleEffects {
     this.#parts = parts
   }
 
-  /** ofText compares with a text of rules. It throws a RulesError for one that is wrong. */
-  async ofText(text: string, compile: CompileOptions): Promise<PreviewOutcome> {
-    const next = loadRules([{ file: 'rules', text }], compile)
-    // Where files may share a domain, what a text does not mention is that of the others.
-    const all = diffOf(this.#parts.rules, next)
-    const changes = all.filter(({ after }) => after !== undefined || compile.mergeDomains !== true)
+  /** Compares with other rules: those of the domains that they have. */
+  async ofRules(next: RuleSet): Promise<PreviewOutcome> {
+    const changes = diffOf(this.#parts.rules, next)
     if (changes.length === 0) return { ...NOTHING, affectedCustomers: 0, notes: ['No rule would change.'] }
     const named = changes.slice(0, MAX_NAMED).map(({ note }) => note)
     if (changes.length > MAX_NAMED) named.push(`and ${changes.length - MAX_NAMED} more`)
@@ -187,7 +182,7 @@ interface Difference {
   readonly isOnly: boolean
 }
 
-/** diffOf compares the rules of the domains that a text is about with those in force. */
+/** diffOf compares rules with those in force, in the domains that they have. */
 function diffOf(now: RuleSet, next: RuleSet): readonly Difference[] {
   const before = placed(now, next)
   const after = placed(next, next)
@@ -211,12 +206,12 @@ function diffOf(now: RuleSet, next: RuleSet): readonly Difference[] {
   return differences
 }
 
-/** placed lists the rules of the domains of a text, by names that distinguish tiers. */
-function placed(rules: RuleSet, text: RuleSet): ReadonlyMap<string, PlacedRule> {
+/** placed lists the rules of some domains, by names that distinguish tiers. */
+function placed(rules: RuleSet, { domains }: Pick<RuleSet, 'domains'>): ReadonlyMap<string, PlacedRule> {
   const found = new Map<string, PlacedRule>()
   for (const each of rulesOf(rules)) {
     const { domain, rule, tier } = each
-    if (text.domains.has(domain)) found.set(`${domain}/${rule.id}${tier === undefined ? '' : ` (tier ${tier})`}`, each)
+    if (domains.has(domain)) found.set(`${domain}/${rule.id}${tier === undefined ? '' : ` (tier ${tier})`}`, each)
   }
   return found
 }

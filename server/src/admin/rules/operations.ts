@@ -131,12 +131,12 @@ export const RULE_OPERATIONS = [
       const table = call.parts.get(RULE_TABLE)
       const { text: yaml, comment } = call.body
       await seenActive(call)
-      await table.check(yaml)
+      const checked = await table.check(yaml)
       return {
         changes: [{ kind: 'rules', text: yaml }],
         commit: async () => {
           const by = { ...call.by, reason: comment ?? call.by.reason }
-          const made = await table.put(yaml, comment ?? undefined, by, call.version)
+          const made = await table.put(checked, { by, comment: comment ?? undefined, version: call.version })
           return { body: versionJson(made), version: made.version }
         },
       }
@@ -190,11 +190,13 @@ export const RULE_OPERATIONS = [
       const table = call.parts.get(RULE_TABLE)
       const { text: yaml } = await readVersion(call, call.params.version)
       await seenActive(call)
-      await table.check(yaml)
+      const checked = await table.check(yaml)
       return {
         changes: [{ kind: 'rules', text: yaml }],
         commit: async () => {
-          const made = await table.activate(call.params.version, call.by, call.version)
+          const comment = `back to version ${call.params.version}`
+          const putting = { by: call.by, comment, version: call.version, action: 'activate' } as const
+          const made = await table.put(checked, putting)
           return { body: versionJson(made), version: made.version }
         },
       }

@@ -26,7 +26,6 @@ import type { AuditLog } from '../../quotas/audit/audit-log.ts'
 import type { QuotaBook } from '../../quotas/book/quota-book.ts'
 import { CallerHours } from '../../quotas/usage/caller-hours.ts'
 import { TierUsage, type TierUsageParts } from '../../quotas/usage/tier-usage.ts'
-import { compileOptionsOf } from '../settings/compatibility.ts'
 import type { Config } from '../settings/config.ts'
 import { nodeName } from './node-name.ts'
 import { redisCounterStore } from './redis-counter-store.ts'
@@ -44,6 +43,8 @@ export interface FleetViewsParts {
   readonly counters:
     | { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder; readonly forget: (key: string) => void }
     | undefined
+  /** Compiles a text in place of the rules of the API. Default: there is no database to keep them. */
+  readonly compiled?: ((text: string) => Promise<RuleSet>) | undefined
   /** Of the program. */
   readonly version: string
   /** The busiest keys of the fleet, or of this node where the fleet cannot be asked. */
@@ -143,7 +144,7 @@ export function openFleetViews(parts: FleetViewsParts): FleetViews {
     entries: config.callerEntries,
     hours: usageRows && new CallerHours(usageRows.db),
     isShadow: config.shadowMode,
-    compile: compileOptionsOf(config.mergeDomains, config.compatibility),
+    ...(parts.compiled && { compiled: parts.compiled }),
   })
   return {
     parts: new AdminParts()

@@ -93,7 +93,7 @@ export class NodeQuotas implements QuotaOrigin {
       name: () => this.name,
       usageUntilMs: () => this.usageUntilMs(),
     })
-    this.rules = new TableRules(stores.rules, config)
+    this.rules = new TableRules(stores.rules)
     this.#settled = new Promise((resolve) => {
       this.#settle = resolve
     })

@@ -1,11 +1,6 @@
-import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleReceiver, RuleSource } from 'sluice/internal/engine/rule-source'
-import { ThreadLoader } from 'sluice/internal/sources/thread-loader'
 import { RULES_TABLE } from '../../quotas/book/in-force.ts'
-import { Turns } from '../../quotas/database/turns.ts'
-import type { RuleFigures, RuleTable } from '../../quotas/tables/rule-table.ts'
-import { compileOptionsOf } from '../settings/compatibility.ts'
-import type { Config } from '../settings/config.ts'
+import type { RuleCheck, RuleTable } from '../../quotas/tables/rule-table.ts'
 
 /** How often it is checked whether there is a version whose notice was lost. */
 const LOOK_EVERY_MS = 30_000
@@ -17,18 +12,14 @@ const LOOK_EVERY_MS = 30_000
 export class TableRules implements RuleSource {
   readonly name = RULES_TABLE
   readonly #table: RuleTable
-  readonly #config: Pick<Config, 'mergeDomains' | 'compatibility'>
-  readonly #loader = new ThreadLoader()
-  readonly #turns = new Turns()
   #receiver: RuleReceiver | undefined
   #unfollow: (() => void) | undefined
   #looking: NodeJS.Timeout | undefined
   #isStopped = false
   #version = 0
 
-  constructor(table: RuleTable, config: Pick<Config, 'mergeDomains' | 'compatibility'>) {
+  constructor(table: RuleTable) {
     this.#table = table
-    this.#config = config
   }
 
   async start(receiver: RuleReceiver): Promise<boolean> {
@@ -52,18 +43,9 @@ export class TableRules implements RuleSource {
     look()
   }
 
-  /** Has texts that are put compiled together with other inputs. */
-  checkTogetherWith(inputs: () => readonly RuleInput[]): void {
-    this.#table.checkWith((text) => this.#turns.take(() => this.#check(inputs(), text)))
-  }
-
-  async #check(inputs: readonly RuleInput[], text: string): Promise<RuleFigures> {
-    const options = compileOptionsOf(this.#config.mergeDomains, this.#config.compatibility)
-    const own = { file: RULES_TABLE, text }
-    const others = inputs.filter(({ file }) => !file.startsWith(`${RULES_TABLE}, version `))
-    await this.#loader.load([...others, own], options)
-    const { rules } = await this.#loader.load([own], options)
-    return { limits: rules.ruleCount, domains: [...rules.domains.keys()] }
+  /** Sets what compiles texts that are put, together with the rules of files. */
+  checkWith(check: RuleCheck): void {
+    this.#table.checkWith(check)
   }
 
   async readNow(): Promise<boolean> {
@@ -85,6 +67,5 @@ export class TableRules implements RuleSource {
     this.#isStopped = true
     this.#unfollow?.()
     clearInterval(this.#looking)
-    this.#loader.close()
   }
 }

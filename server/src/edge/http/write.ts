@@ -86,7 +86,6 @@ const ANSWERS: Readonly<Partial<Record<ErrorCode, ErrorAnswer>>> = {
   DATABASE_LOCKED: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   REFERENCE_BROKEN: { status: 409, title: 'Conflict' },
   RECORD_INVALID: { status: 422, title: 'Unprocessable Content' },
-  DOCUMENT_VERSION_UNKNOWN: { status: 404, title: 'Not Found' },
   REDIS_UNREACHABLE: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   STREAMS_TOO_MANY: { status: 503, title: 'Service Unavailable', headers: { 'Retry-After': '5' } },
   CALLER_NOT_TRUSTED: { status: 403, title: 'Forbidden' },

@@ -320,7 +320,11 @@ describe.each(testDatabases)('the audit log on %s', { timeout: SLOW_MS }, (_, ma
       Array.from({ length: 10 }, (_, n) => store.put('customers', customer(`n${node}-${n}`), SUPPORT)),
     )
     const { kept } = newToken({ name: 't', role: 'viewer' }, clock)
-    await Promise.all([...both, other.tokens.create(kept, SUPPORT), quotas.rules.put('domain: a', undefined, SUPPORT)])
+    await Promise.all([
+      ...both,
+      other.tokens.create(kept, SUPPORT),
+      quotas.rules.put(await quotas.rules.check('domain: a'), { by: SUPPORT }),
+    ])
     expect(await problems()).toEqual([])
     expect(await quotas.verifyAudit()).toMatchObject({ entries: 27, anchors: ['audit-head.json'] })
     expect(await other.verifyAudit()).toMatchObject({ problems: [], anchors: [] })

@@ -1,5 +1,6 @@
 import { SluiceError } from 'sluice/internal/core/errors'
 import { loadRules } from 'sluice/internal/core/rules/load'
+import type { RuleFigures } from 'sluice/internal/core/rules/rule-memory'
 import type { Actor } from '../audit/actor.ts'
 import type { AuditLog } from '../audit/audit-log.ts'
 import { readCursor, writeCursor } from '../audit/cursor.ts'
@@ -17,14 +18,23 @@ export interface RuleVersion {
   readonly domains: readonly string[]
 }
 
-/** What a text of rules comes to. */
-export interface RuleFigures {
-  readonly limits: number
-  readonly domains: readonly string[]
-}
-
 /** A RuleCheck compiles a text together with the other sources. It throws a RulesError. */
 export type RuleCheck = (text: string) => Promise<RuleFigures>
+
+/** A text that is right, and what it comes to. */
+export interface CheckedRules extends RuleFigures {
+  readonly text: string
+}
+
+/** How a text comes to be put. */
+export interface Putting {
+  readonly by: Actor
+  readonly comment?: string | undefined
+  /** The version that the caller has seen in force. */
+  readonly version?: number | undefined
+  /** `activate`: it is the text of a former version. Default: `put`. */
+  readonly action?: 'put' | 'activate'
+}
 
 interface RuleRow {
   readonly version: number
@@ -89,25 +99,14 @@ export class RuleTable {
     return row && { ...versionOf(row), text: row.document }
   }
 
-  check(text: string): Promise<RuleFigures> {
-    return this.#check(text)
+  /** Compiles a text. It throws a RulesError with everything that is wrong. */
+  async check(text: string): Promise<CheckedRules> {
+    return { text, ...(await this.#check(text)) }
   }
 
-  async put(text: string, comment: string | undefined, by: Actor, version?: number): Promise<RuleVersion> {
-    const figures = await this.#check(text)
-    return this.#add({ text, comment, figures, by }, version, 'put')
-  }
-
-  async activate(version: number, by: Actor, seen?: number): Promise<RuleVersion> {
-    const former = await this.read(version)
-    if (former === undefined) {
-      throw new SluiceError('DOCUMENT_VERSION_UNKNOWN', 'rules', `there is no version ${version}`)
-    }
-    const figures = await this.#check(former.text)
-    return this.#add({ text: former.text, comment: `back to version ${version}`, figures, by }, seen, 'activate')
-  }
-
-  #add({ text, comment, figures, by }: NewVersion, seen: number | undefined, action: string): Promise<RuleVersion> {
+  /** Puts a checked text in force, as a new version. */
+  put({ text, ...figures }: CheckedRules, putting: Putting): Promise<RuleVersion> {
+    const { by, comment, version: seen, action = 'put' } = putting
     return this.#audit.record(by, async (tx) => {
       const active = await activeIn(tx)
       if (seen !== undefined && seen !== active) {
@@ -134,13 +133,6 @@ export class RuleTable {
       return { result: made, entries: [entry] }
     })
   }
-}
-
-interface NewVersion {
-  readonly text: string
-  readonly comment: string | undefined
-  readonly figures: RuleFigures
-  readonly by: Actor
 }
 
 /** Returns the version in force, or 0. Changes of rules follow each other, as changes of records do. */

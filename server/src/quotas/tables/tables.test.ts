@@ -152,13 +152,15 @@ describe.each(testDatabases)('in addition to records, %s keeps', { timeout: SLOW
         undefined,
         { items: [], next: undefined },
       ])
-      const first = await rules.put(ruleText(1), 'first', SUPPORT, 0)
+      const first = await rules.put(await rules.check(ruleText(1)), { by: SUPPORT, comment: 'first', version: 0 })
       expect(first).toMatchObject({ version: 1, isActive: true, by: SUPPORT.name, comment: 'first', limits: 1 })
       expect(first.domains).toEqual(['api'])
-      await rules.put(ruleText(2), undefined, SUPPORT, 1)
-      await expect(rules.put(ruleText(3), undefined, SUPPORT, 1)).rejects.toMatchObject({ code: 'VERSION_STALE' })
+      await rules.put(await rules.check(ruleText(2)), { by: SUPPORT, version: 1 })
+      const third = await rules.check(ruleText(3))
+      await expect(rules.put(third, { by: SUPPORT, version: 1 })).rejects.toMatchObject({ code: 'VERSION_STALE' })
       expect(await rules.read()).toMatchObject({ version: 2, text: ruleText(2) })
-      expect(await rules.activate(1, SUPPORT, 2)).toMatchObject({ version: 3, comment: 'back to version 1' })
+      const back = { by: SUPPORT, comment: 'back to version 1', version: 2, action: 'activate' } as const
+      expect(await rules.put(await rules.check(ruleText(1)), back)).toMatchObject({ version: 3, comment: back.comment })
       expect(await rules.read()).toMatchObject({ version: 3, text: ruleText(1), isActive: true })
       expect(await rules.read(2)).toMatchObject({ version: 2, text: ruleText(2), isActive: false })
       const { items, next } = await rules.versions({ limit: 2 })
@@ -167,7 +169,6 @@ describe.each(testDatabases)('in addition to records, %s keeps', { timeout: SLOW
         [2, false],
       ])
       expect((await rules.versions({ limit: 2, after: next })).items.map(({ version }) => version)).toEqual([1])
-      await expect(rules.activate(9, SUPPORT)).rejects.toMatchObject({ code: 'DOCUMENT_VERSION_UNKNOWN' })
       const entries = (await audit.list({ limit: 99, target: 'rules/active' })).items
       expect(entries.map(({ action }) => action)).toEqual(['rules.activate', 'rules.put', 'rules.put'])
       expect(entries[1]).toMatchObject({ before: { version: 1 }, after: { version: 2, text: ruleText(2) } })
@@ -175,7 +176,7 @@ describe.each(testDatabases)('in addition to records, %s keeps', { timeout: SLOW
 
     it('that are right, as files have to be', async () => {
       const { rules } = await open()
-      await expect(rules.put('domain: [', undefined, SUPPORT)).rejects.toThrow(/^RULE_SYNTAX: rules table:1/)
+      await expect(rules.check('domain: [')).rejects.toThrow(/^RULE_SYNTAX: rules table:1/)
       expect(await rules.read()).toBeUndefined()
     })
   })
