@@ -32,6 +32,7 @@ export const serverLayers = {
   records: library('core'),
   quotas: ['records', ...library('core', 'engine')],
   ledger: ['records', 'quotas', ...library('core', 'engine')],
+  simulate: ['observe', ...library('core', 'engine', 'stores')],
   edge: ['net', 'protobuf', 'grpc', ...library('core', 'engine', 'http-door')],
   admin: ['observe', 'records', 'quotas', 'ledger', 'edge', ...library('core', 'engine', 'stores')],
   sources: ['protobuf', ...library('core', 'engine', 'sources')],
@@ -46,7 +47,7 @@ export const serverLayers = {
     'sources',
     ...library('core', 'engine', 'stores', 'sources', 'identity', 'observers'),
   ],
-  cli: ['app', ...library('core', 'engine', 'sources')],
+  cli: ['simulate', 'app', ...library('core', 'engine', 'sources')],
 }
 
 // The packages of the repository. What is pure runs without Node.js: the layers named, or the whole package. One that

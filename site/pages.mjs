@@ -32,7 +32,7 @@ export const MENU = [
       'recipes',
     ],
   },
-  { text: 'Run', pages: ['deploy', 'rules-sources', 'sizing', 'aws', 'redis', 'gateway', 'upgrade'] },
+  { text: 'Run', pages: ['deploy', 'rules-sources', 'sizing', 'simulate', 'aws', 'redis', 'gateway', 'upgrade'] },
   { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance'] },
   {
     text: 'Reference',

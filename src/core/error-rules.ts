@@ -72,6 +72,20 @@ export const SERVICE_RULES = {
   NOT_HEALTHY: 'The node did not report that it is ready (/readyz of its admin port) or alive (/livez).',
   SIZE_INVALID:
     'Give --rate and --keys as whole numbers such as 10000, 500k or 10M, --limits from 1 to 100, and --leased as a share such as 90%.',
+  TRAFFIC_FORMAT_UNKNOWN:
+    'Choose one with --format: nginx, envoy, json, csv (with a header that names a time) or decisions.',
+  TRAFFIC_ENTRY_UNKNOWN: 'Say with --entry where its value is, or leave its rules out with --without.',
+  TRAFFIC_EMPTY: 'Check --format, and with --entry and --field what the requests are made of.',
+  ZSTD_UNSUPPORTED: 'zstd needs Node.js 22.15 or newer. Unpack the log with zstd -dc, and pipe it in: --traffic -',
+  FIELD_INVALID: 'Name a member or column that the log has: --field NAME=SOURCE.',
+  TEMPLATE_INVALID: 'A template is text with names of fields in braces, such as {method} {path}.',
+  CALLER_UNKNOWN: 'Name an entry that is sent, or a field of the log.',
+  NOTHING_SIMULATED: 'Rules must be left that requests can come to. Check --descriptor and --without.',
+  ROUTES_NOT_SIMULATED: 'Give rule files: a gateway reads more of a request than an access log has.',
+  FAIL_IF_INVALID:
+    'A condition is refused, shadow, lost, gained or unread, > or >=, and a number or percentage: refused > 1 %. In parentheses: an entry whose different values are counted, or caller.',
+  SIMULATE_NUMBER_INVALID: 'Give a whole number from 1 on.',
+  REPORT_UNWRITABLE: 'The folder must exist, and the user of this process must be able to write there.',
   SUBCOMMAND_INVALID:
     'Use sluice token create, first, list or revoke ID; sluice audit verify, list or export; or sluice ledger verify.',
   AUDIT_BROKEN: 'Entries of the audit log were changed or removed after they were written.',

@@ -47,6 +47,9 @@ Usage:
                                    and their keys in Redis
   sluice reset --redis URL --rules RULES [--domain NAME] KEY=VALUE…
                                    reset what a caller has used, on all nodes
+  sluice simulate RULES --traffic LOG [--against OLD_RULES]
+                                   replay access logs through rules: who would
+                                   have been refused, when, by which rule
   sluice top [--admin URL]         watch a running service: decisions, refusals,
                                    latency, its store, its busiest keys
   sluice health [--admin URL]      succeed if a service accepts requests; with
@@ -64,6 +67,7 @@ Usage:
                                    its entries
   sluice serve --help              the flags of serve
   sluice gateway --help            the flags of gateway
+  sluice simulate --help           the flags of simulate
   sluice --help                    this page
   sluice --version
 
@@ -133,4 +137,60 @@ Routes files are described in docs/gateway.md; sluice check validates them.
 
 Signals: SIGTERM and SIGINT drain and stop it, a second one stops it
 immediately; SIGHUP reloads routes and rules.
+`
+
+/** What `sluice simulate --help` prints. */
+export const SIMULATE_HELP = `sluice simulate: replay access logs through rules
+
+Usage:
+  sluice simulate RULES… --traffic LOG… [FLAGS]
+
+  sluice simulate rules.yaml --traffic access.log
+                                   who would have been refused
+  sluice simulate new.yaml --against old.yaml --traffic access.log.gz
+                                   what a change of the rules changes
+  zcat *.gz | sluice simulate rules.yaml --traffic - --html report.html
+
+Traffic:
+  --traffic LOG           a file, or - for standard input; several in the order
+                          of their times. gzip, and zstd from Node.js 22.15 on
+  --format FORMAT         nginx (combined, also Apache's), envoy (its default),
+                          json (a line each), csv (with a header) or decisions
+                          (the decision log of sluice) [default: recognised]
+  --field NAME=SOURCE     the member (a.b leads into objects) or column that a
+                          field of a JSON or CSV log is in
+  --trusted-proxies N|LIST
+                          proxies whose X-Forwarded-For is believed: how many,
+                          or addresses, blocks and names [default: none]
+  --out-of-order TIME     how late a line may come to be put in its place, up to
+                          1h [default: 10s]
+  --spread                space the requests of one second evenly, for logs of
+                          whole seconds
+
+Requests:
+  --domain NAME           the domain of the rules [default: the only one]
+  --entry KEY=TEMPLATE    the value of an entry, of fields in braces: endpoint=
+                          {method} {path}, mode=live [default: the field of that
+                          name; fields are listed in docs/simulate.md]
+  --descriptor KEY,KEY    a descriptor that is sent [default: all that the rules
+                          are about]
+  --without KEY           leave out what needs this entry
+  --caller KEY            the entry that names callers in the report [default:
+                          customer, tenant, user, api_key, ip, …]
+
+Rules:
+  --against OLD_RULES     report only what differs from these rules
+  --max-keys N            counters kept, as in serve [default: 1000000]
+  --merge-domains, --compatibility SERVICE
+                          read rules as serve does with them
+
+Output:
+  --json                  the result as one line of JSON
+  --html FILE             the report as a page, with plots
+  --decisions FILE        each decision as a line of JSON
+  --top N                 how many callers are listed [default: 20]
+  --fail-if CONDITION     exit with 2 if it is true: 'refused > 1 %',
+                          'refused(customer) > 0.1 %', 'lost > 0'
+
+Secret values are shown as hashes: with SLUICE_SECRET, those of the service.
 `

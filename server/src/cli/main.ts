@@ -12,6 +12,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['reset', async (args: readonly string[]) => (await import('./reset.ts')).reset(args)],
   ['top', async (args: readonly string[]) => (await import('./top.ts')).top(args)],
   ['health', async (args: readonly string[]) => (await import('./health.ts')).health(args)],
+  ['simulate', async (args: readonly string[]) => (await import('./simulate.ts')).simulate(args)],
   ['size', async (args: readonly string[]) => (await import('./size.ts')).size(args)],
   ['token', async (args: readonly string[]) => (await import('./token.ts')).token(args)],
   ['audit', async (args: readonly string[]) => (await import('./audit.ts')).audit(args)],
@@ -22,8 +23,13 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
 /** Carries out one command line. */
 async function run([command, ...args]: readonly string[]): Promise<void> {
   if (command === undefined || command === 'help' || [command, ...args].some(isHelpFlag)) {
-    const { HELP, SERVE_HELP, GATEWAY_HELP } = await import('./help.ts')
-    process.stdout.write(command === 'serve' ? SERVE_HELP : command === 'gateway' ? GATEWAY_HELP : HELP)
+    const { HELP, SERVE_HELP, GATEWAY_HELP, SIMULATE_HELP } = await import('./help.ts')
+    const own = new Map([
+      ['serve', SERVE_HELP],
+      ['gateway', GATEWAY_HELP],
+      ['simulate', SIMULATE_HELP],
+    ])
+    process.stdout.write(own.get(command ?? '') ?? HELP)
   } else if (command === '--version' || command === '-v') {
     process.stdout.write(`sluice ${packageVersion()}\n`)
   } else if (COMMANDS.has(command)) {

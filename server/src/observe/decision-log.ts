@@ -62,9 +62,11 @@ export class DecisionLog implements DoorObserver {
   }
 
   decided(
-    door: ObservedDoor,
+    /** Undefined for a decision of a replay, which came through none. */
+    door: ObservedDoor | undefined,
     charges: readonly PlannedCharge[],
     decision: Decision,
+    /** NaN where that says nothing. */
     ms: number,
     context: RequestContext | undefined,
   ): void {
@@ -75,7 +77,7 @@ export class DecisionLog implements DoorObserver {
       door,
       ...about,
       region: this.#options.region,
-      latency_us: Math.round(ms * 1_000),
+      latency_us: Number.isNaN(ms) ? undefined : Math.round(ms * 1_000),
       rules: this.#parts.rules().version,
       trace_id: context?.traceId,
       dropped: this.#dropped === 0 ? undefined : this.#dropped,

@@ -52,6 +52,8 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
   /** What lends slices of its counters, see `lending()`. Default: nothing is lent. */
   readonly lending?: Lending
+  /** Finds the places of counters. Default: with a random key, so that no caller can aim at the place of another. */
+  readonly hash?: KeyedHash
 }
 
 /** Says what a memory store holds and what it had to do to stay within its bounds. */
@@ -87,7 +89,7 @@ export class MemoryStore implements SyncStore, LendingStore {
    * How many counters new keys share while there is room for that many; 0 where that is no more than SHARED_COUNTERS.
    */
   readonly #wide: number
-  readonly #hash = KeyedHash.random()
+  readonly #hash: KeyedHash
   readonly #entries = new Entries()
   readonly #index: KeyIndex
   readonly #pages: HitPages
@@ -101,12 +103,13 @@ export class MemoryStore implements SyncStore, LendingStore {
   #shared = 0
 
   constructor(options: MemoryStoreOptions = {}) {
-    const { maxKeys = 1_000_000, clock = systemClock(), lending } = options
+    const { maxKeys = 1_000_000, clock = systemClock(), lending, hash = KeyedHash.random() } = options
     if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_KEYS) {
       throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
     }
     this.#clock = clock
     this.#lending = lending
+    this.#hash = hash
     this.#maxKeys = maxKeys
     const wide = 2 ** Math.floor(Math.log2(maxKeys / MAX_KEYS_TO_WIDE))
     this.#wide = wide > SHARED_COUNTERS ? wide : 0
