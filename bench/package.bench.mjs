@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
 import { packAll } from '../scripts/pack.mjs'
 import { bundlers, ensureBundlers, peerPath } from './package/bundlers.mjs'
+import { CASES, INSTALLED_BUDGET, PEERS } from './package/cases.mjs'
 import { count, header, median, spread, table } from './report.mjs'
 
 // npm run bench -- package [--rounds N]: what an app pays for having the library, as it is published: the packed tarball is
@@ -16,37 +17,22 @@ const execute = promisify(execFile)
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 const IMPORT_BUDGET = 1.3
-const INSTALLED_BUDGET_BYTES = 1_500_000
 
-/** What is bundled, and the gzip bytes that it may have. */
-const CASES = [
-  ['sluice: rateLimit in memory', "export { rateLimit } from 'sluice'", 12_000],
-  ['sluice: everything', "export * from 'sluice'"],
-  ['sluice/express in memory', "export { rateLimit } from 'sluice/express'", 25_000],
-  ['sluice/fetch in memory', "export { rateLimit } from 'sluice/fetch'"],
-  ['sluice/hono in memory', "export { rateLimit } from 'sluice/hono'"],
-  [
-    'sluice/express and sluice/redis',
-    "export { rateLimit } from 'sluice/express'; export { redis } from 'sluice/redis'",
-  ],
-  ['rate-limiter-flexible: RateLimiterMemory', "export { RateLimiterMemory } from 'rate-limiter-flexible'"],
-  ['@upstash/ratelimit: Ratelimit', "export { Ratelimit } from '@upstash/ratelimit'"],
-  ['express-rate-limit: rateLimit', "export { rateLimit } from 'express-rate-limit'"],
-  ['hono-rate-limiter: rateLimiter', "export { rateLimiter } from 'hono-rate-limiter'"],
-]
 const IMPORTED = ['express-rate-limit', 'sluice', 'sluice/express', 'sluice/fetch']
 
 const say = (...lines) => console.log(`${lines.join('\n')}\n`)
 const verdict = (isMet) => (isMet ? 'met' : 'missed')
 
-/** install makes an app with the packed library, and with peers that are installed apart. */
+/** install makes an app with the packed library and client, and with peers that are installed apart. */
 async function install() {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-  const [tarball] = await packAll(folder)
+  const [library, , client] = await packAll(folder)
   const modules = join(folder, 'node_modules')
-  mkdirSync(join(modules, 'sluice'), { recursive: true })
-  mkdirSync(join(modules, '@upstash'))
-  await execute('tar', ['-xzf', tarball, '-C', join(modules, 'sluice'), '--strip-components=1'])
+  mkdirSync(join(modules, '@upstash'), { recursive: true })
+  for (const [name, tarball] of Object.entries({ sluice: library, 'sluice-client': client })) {
+    mkdirSync(join(modules, name))
+    await execute('tar', ['-xzf', tarball, '-C', join(modules, name), '--strip-components=1'])
+  }
   for (const name of ['express-rate-limit', 'rate-limiter-flexible', 'hono', 'yaml']) {
     symlinkSync(join(root, 'node_modules', name), join(modules, name))
   }
@@ -99,7 +85,7 @@ function reportInstalled(folder) {
   const bytes = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
-  const budget = `budget ${INSTALLED_BUDGET_BYTES / 1e6} MB: ${verdict(bytes <= INSTALLED_BUDGET_BYTES)}`
+  const budget = `budget ${INSTALLED_BUDGET / 1e6} MB: ${verdict(bytes <= INSTALLED_BUDGET)}`
   say(`unpacked: ${(bytes / 1e6).toFixed(2)} MB (${budget})`)
 }
 
@@ -108,7 +94,7 @@ function reportInstalled(folder) {
 async function reportBundles(folder) {
   const rows = []
   const lines = []
-  for (const [name, code, budget] of CASES) {
+  for (const { name, code, budget } of [...CASES, ...PEERS]) {
     writeFileSync(join(folder, 'app.js'), code)
     const sizes = []
     for (const { bundle } of bundlers) sizes.push(await bundle(folder, 'app.js'))

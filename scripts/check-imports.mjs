@@ -143,8 +143,8 @@ function layerProblem(layers, from, to) {
 const INTERNAL = 'sluice/internal/'
 
 function libraryProblem({ librarySrc, layers, builtIn, manifest }, file, path) {
-  if (builtIn === undefined && manifest.dependencies?.sluice === undefined) {
-    return 'only a package that depends on sluice may import its parts'
+  if (builtIn === undefined && manifest.devDependencies?.sluice === undefined) {
+    return 'only a package that has sluice among its devDependencies may import its parts'
   }
   if (!existsSync(join(librarySrc, `${path}.ts`))) return 'there is no such file'
   if (isTestCode(file)) return undefined

@@ -9,7 +9,7 @@ const manifest = JSON.stringify({
   devDependencies: { vitest: '1.0.0' },
 })
 
-const serverManifest = JSON.stringify({ name: 'sluice-server', dependencies: { sluice: '1.0.0' } })
+const serverManifest = JSON.stringify({ name: 'sluice-server', devDependencies: { sluice: '1.0.0' } })
 
 const check = (files) =>
   checkImports(makeTree({ 'package.json': manifest, 'server/package.json': serverManifest, ...files }))
@@ -104,7 +104,7 @@ describe('layers', () => {
         'client/src/b.ts': `import 'sluice/internal/core/a'`,
       }),
     ).toEqual([
-      'client/src/b.ts:1 imports sluice/internal/core/a: only a package that depends on sluice may import its parts',
+      'client/src/b.ts:1 imports sluice/internal/core/a: only a package that has sluice among its devDependencies may import its parts',
     ])
   })
 })

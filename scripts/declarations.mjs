@@ -7,7 +7,8 @@ import { dirname, join, posix } from 'node:path'
  * in the folder dist of the package.
  */
 export function writeDeclarations(packageDir, folder, entries) {
-  const read = (path) => publicPart(compiledNames(readFileSync(join(packageDir, 'dist', `${path}.d.ts`), 'utf8')))
+  const read = (path) =>
+    withoutTexts(publicPart(compiledNames(readFileSync(join(packageDir, 'dist', `${path}.d.ts`), 'utf8'))))
   const write = (path, text) => {
     mkdirSync(dirname(join(folder, 'types', path)), { recursive: true })
     writeFileSync(join(folder, 'types', path), text)
@@ -33,6 +34,11 @@ export function writeDeclarations(packageDir, folder, entries) {
     write(`${module}.names.d.cts`, commonJsNames(declarations))
     write(`${module}.d.cts`, callableDeclarations(file, main, declarations))
   }
+}
+
+/** Leaves out the sentences of tables: the type of a text that no one compares with is `string`. */
+function withoutTexts(text) {
+  return text.replace(/(\breadonly (?:doc|[A-Z][A-Z\d_]+): )(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*");/g, '$1string;')
 }
 
 /** Leaves out constructors that only this package calls, and what is imported for them alone. */

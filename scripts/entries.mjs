@@ -75,8 +75,12 @@ async function write(packageDir, entries, format) {
     chunkFileNames: `chunks/[name].${extension}`,
     // The declarations have the comments.
     comments: { annotation: true, jsdoc: false, legal: true },
-    // What is bundled anyway need not be read here; functions and classes keep their names, for stacks.
-    minify: format === 'esm' && { compress: true, mangle: { toplevel: false }, codegen: { removeWhitespace: true } },
+    // Functions and classes keep their names, for stacks, and CommonJS its lines; what is bundled anyway has none.
+    minify: {
+      compress: format === 'esm',
+      mangle: { toplevel: false },
+      codegen: { removeWhitespace: format === 'esm' },
+    },
   })
   await bundle.close()
   for (const { fileName, code, isEntry, exports } of output) {
@@ -95,13 +99,20 @@ function finished(code, format) {
   return format === 'cjs' ? code.replaceAll('requireOfThisModule', 'require') : code
 }
 
-/** Code that few apps use is loaded by name, so that bundlers do not follow it. */
+/**
+ * Code that few apps use is loaded by name, so that bundlers do not follow it (NAME-code.packed.ts), or has a small form
+ * for the ES modules that bundlers read (NAME-code.bundled.ts).
+ */
 function packed(format) {
   return {
     name: 'packed',
     async resolveId(source, importer, options) {
       if (!/-code\.js$/.test(source) || importer.includes(join('dist', 'entries'))) return undefined
-      return this.resolve(source.replace(/\.js$/, '.packed.js'), importer, options)
+      const file = join(dirname(importer), source)
+      const kind = ['bundled', 'packed'].find(
+        (each) => existsSync(file.replace(/\.js$/, `.${each}.js`)) && (each !== 'bundled' || format === 'esm'),
+      )
+      return kind && this.resolve(source.replace(/\.js$/, `.${kind}.js`), importer, options)
     },
     transform(code, id) {
       if (documented.some((file) => id.endsWith(file))) return withoutDocs(code)

@@ -48,14 +48,12 @@ async function packInto(app, names) {
     throw new SetupError(`${app} has no package.json. Name the folder of an app; "npm init -y" in it makes one.`)
   }
   const tarballs = await packAll(join(app, 'vendor'))
-  const wanted = names.map((name) => {
+  const needed = names.map((name) => {
     const tarball = tarballs.find((path) => basename(path).replace(/-\d+\.\d+\.\d+.*$/, '') === name)
     if (!tarball)
       throw new SetupError(`there is no package "${name}". They are sluice, sluice-server and sluice-client.`)
     return tarball
   })
-  // sluice-server depends on sluice, which no registry has.
-  const needed = names.includes('sluice-server') ? [...new Set([tarballs[0], ...wanted])] : wanted
   for (const tarball of tarballs) if (!needed.includes(tarball)) rmSync(tarball)
   const { ok, text } = await npm(['install', '--prefix', app, ...needed], true)
   if (!ok) throw new SetupError(`npm install failed in ${app}:\n${text.trimEnd()}`)

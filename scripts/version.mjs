@@ -26,14 +26,14 @@ export function versionFiles(version, dir = root) {
   const writeJson = (path, value) => files.set(path, `${JSON.stringify(value, null, 2)}\n`)
   for (const path of manifests) {
     const manifest = { ...JSON.parse(read(path)), version }
-    if (manifest.dependencies?.sluice !== undefined) manifest.dependencies.sluice = version
+    if (manifest.devDependencies?.sluice !== undefined) manifest.devDependencies.sluice = version
     writeJson(path, manifest)
   }
   const lock = { ...JSON.parse(read('package-lock.json')), version }
   for (const workspace of workspaces) {
     lock.packages[workspace].version = version
-    if (lock.packages[workspace].dependencies?.sluice !== undefined)
-      lock.packages[workspace].dependencies.sluice = version
+    if (lock.packages[workspace].devDependencies?.sluice !== undefined)
+      lock.packages[workspace].devDependencies.sluice = version
   }
   writeJson('package-lock.json', lock)
   for (const [path, pattern] of texts) {

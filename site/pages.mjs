@@ -67,6 +67,7 @@ export const MODULES = new Map([
   ['sluice/prometheus', 'src/observers/prometheus/index.ts'],
   ['sluice/redis', 'src/entries/redis.ts'],
   ['sluice/rules', 'src/entries/rules.ts'],
+  ['sluice/shed', 'src/entries/shed.ts'],
   ['sluice-client', 'client/src/index.ts'],
   ['sluice-client/check', 'client/src/check/index.ts'],
 ])

@@ -28,14 +28,15 @@ function sizesOf(file) {
   return { minified: code.length, gzip: gzipSync(code, { level: 9 }).length }
 }
 
-async function withEsbuild(folder, app) {
+/** Returns the bundler whose program is at a path. */
+export const esbuildAt = (program) => async (folder, app) => {
   const out = join(folder, 'esbuild.js')
   const args = [app, '--bundle', '--minify', '--platform=node', '--format=esm', `--outfile=${out}`, '--log-level=error']
-  await promisify(execFile)(join(peerPath('@esbuild/linux-x64'), 'bin', 'esbuild'), args, { cwd: folder })
+  await promisify(execFile)(program, args, { cwd: folder })
   return sizesOf(out)
 }
 
-async function withRolldown(folder, app) {
+export async function withRolldown(folder, app) {
   const file = join(folder, 'rolldown.js')
   const bundle = await rolldown({ cwd: folder, input: app, platform: 'node', logLevel: 'silent' })
   await bundle.write({ file, format: 'esm', minify: true, codeSplitting: false })
@@ -61,7 +62,11 @@ async function withWebpack(folder, app) {
 
 /** Each bundles a file of a folder into one, minified, and returns its size. */
 export const bundlers = [
-  { name: 'esbuild', version: '0.28.2', bundle: withEsbuild },
+  {
+    name: 'esbuild',
+    version: '0.28.2',
+    bundle: esbuildAt(join(peerPath('@esbuild/linux-x64'), 'bin', 'esbuild')),
+  },
   { name: 'rolldown', version: VERSION, bundle: withRolldown },
   {
     name: 'webpack',

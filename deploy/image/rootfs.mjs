@@ -30,19 +30,18 @@ async function buildTree(out) {
   const installed = productionPackages()
   for (const name of installed) copyPackage(name, modules)
   writePrograms(join(out, 'bin'))
-  writeLicenses(join(out, 'app'), ['sluice', 'sluice-server', ...installed])
+  writeLicenses(join(out, 'app'), ['sluice-server', ...installed])
   return settle(out)
 }
 
-/** Unpacks the packages of this repository as they are published. */
+/** Unpacks the service as it is published: the library is built into it. */
 async function unpackOwn(modules) {
   const packed = mkdtempSync(join(tmpdir(), 'sluice-packed-'))
   try {
-    const tarballs = await packAll(packed)
-    for (const [i, name] of ['sluice', 'sluice-server'].entries()) {
-      mkdirSync(join(modules, name))
-      execFileSync('tar', ['-xzf', tarballs[i], '-C', join(modules, name), '--strip-components=1'])
-    }
+    const [, server] = await packAll(packed)
+    const folder = join(modules, 'sluice-server')
+    mkdirSync(folder)
+    execFileSync('tar', ['-xzf', server, '-C', folder, '--strip-components=1'])
   } finally {
     rmSync(packed, { recursive: true })
   }
@@ -57,14 +56,13 @@ function productionPackages() {
   const found = new Set()
   const add = (path) => {
     for (const name of Object.keys(packages[path].dependencies ?? {})) {
-      if (name === 'sluice' || found.has(name)) continue
+      if (found.has(name)) continue
       const nested = `${path}/node_modules/${name}`
-      if (path !== '' && packages[nested] !== undefined) throw new SetupError(`${name} is needed in two versions`)
+      if (packages[nested] !== undefined) throw new SetupError(`${name} is needed in two versions`)
       found.add(name)
       add(`node_modules/${name}`)
     }
   }
-  add('')
   add('server')
   // Optional in package installations; an image has no npm to add it with.
   found.add('@electric-sql/pglite')

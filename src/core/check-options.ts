@@ -1,6 +1,7 @@
 import { formatDuration } from './duration.ts'
 import { got, SluiceError } from './errors.ts'
-import { didYouMean } from './nearest.ts'
+import type { Expected } from './hints.ts'
+import { expectedHint, nameHint, valueHint } from './hints-code.ts'
 import { DURATION, type Form, type Forms } from './option-forms.ts'
 
 /**
@@ -29,55 +30,20 @@ export function checkOption(value: unknown, form: Form, where: string): void {
 }
 
 export function unknownOption(name: string, known: readonly string[], at = ''): SluiceError {
-  const own = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined
-  const hint = own !== undefined && known.includes(own.name) ? otherName(own) : didYouMean(name, known)
-  return new SluiceError('OPTION_UNKNOWN', at + name, `unknown option${hint}`)
-}
-
-interface OwnName {
-  readonly name: string
-  readonly example: string
-}
-
-const WINDOW: OwnName = { name: 'window', example: "'60s'" }
-const LIMIT: OwnName = { name: 'limit', example: '100' }
-
-/** What other libraries call our options: people write the names that they know. */
-const ELSEWHERE: Readonly<Record<string, OwnName>> = {
-  windowMs: WINDOW,
-  timeWindow: WINDOW,
-  duration: WINDOW,
-  interval: WINDOW,
-  ttl: WINDOW,
-  max: LIMIT,
-  points: LIMIT,
-  tokens: LIMIT,
-}
-
-function otherName({ name, example }: OwnName): string {
-  return `, write ${name}: ${example}; options of other libraries are accepted by sluice/compat/…`
+  return new SluiceError('OPTION_UNKNOWN', at + name, `unknown option${nameHint(name, known)}`)
 }
 
 /** Formats a value for an error, with a hint where the mistake behind it is known. */
-export function gotInstead(value: unknown, form: Pick<Form, 'words' | 'isNumber'>): string {
-  return got(value) + hintFor(value, form)
-}
-
-function hintFor(value: unknown, { words, isNumber }: Pick<Form, 'words' | 'isNumber'>): string {
-  if (isNumber === true && Number.isNaN(value)) return '; Number(process.env.X) is NaN when X is not set'
-  if (typeof value !== 'string') return ''
-  const isDigits = isNumber === true && value.trim() !== '' && !Number.isNaN(Number(value))
-  if (isDigits) return '; write Number(process.env.X) to read a number from the environment'
-  return didYouMean(value, words ?? [])
+export function gotInstead(value: unknown, form: Expected): string {
+  return got(value) + valueHint(value, form)
 }
 
 function wrongValue(value: unknown, form: Form, where: string): SluiceError {
-  const { code, expected } = form
+  const { code } = form
   if (form === DURATION && typeof value === 'number') {
     const detail = `${got(value)}; write '${value}s' for seconds, '${formatDuration(value)}' for milliseconds`
     return new SluiceError('DURATION_UNIT_MISSING', where, detail)
   }
-  const hint = hintFor(value, form)
-  if (code !== undefined) return new SluiceError(code, where, got(value) + hint)
-  return new SluiceError('GATE_OPTIONS_INVALID', where, `${got(value)}, expected ${expected}${hint}`)
+  if (code !== undefined) return new SluiceError(code, where, gotInstead(value, form))
+  return new SluiceError('GATE_OPTIONS_INVALID', where, got(value) + expectedHint(value, form))
 }

@@ -1,7 +1,7 @@
 import { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
 import { MAX_COUNT } from './algorithms/limit-numbers.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Field, ObjectValue, Schema } from './schema/schema.ts'
+import type { Field, NumberSchema, ObjectValue, Schema } from './schema/schema.ts'
 
 export const ANCHORS = ['epoch', 'first_hit'] as const
 
@@ -365,11 +365,18 @@ export function keyOfOption(option: string): LimitOptionKey | undefined {
   return entriesOf(LIMIT_OPTIONS).find(([, row]) => row.option === option)?.[0]
 }
 
+/** Returns the bounds of a number. */
+export function boundsOf({ schema, within }: LimitOption): readonly [min: number, max: number] {
+  const { min = 0, max = MAX_COUNT } = schema as NumberSchema
+  return within ?? [min, max]
+}
+
 /** Whether a value of any type is valid for an option. Durations and calendars have separate parsers. */
-export function isValueOf({ schema, within }: LimitOption, value: unknown): boolean {
+export function isValueOf(row: LimitOption, value: unknown): boolean {
+  const { schema } = row
   if (schema.kind === 'boolean') return typeof value === 'boolean'
   if (schema.kind === 'choice') return schema.of.includes(value as string)
   if (schema.kind !== 'integer') return true
-  const [min, max] = within ?? [schema.min ?? 0, schema.max ?? MAX_COUNT]
+  const [min, max] = boundsOf(row)
   return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
 }

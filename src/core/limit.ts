@@ -5,7 +5,16 @@ import { Calendar, type CalendarOptions } from './calendar.ts'
 import { gotInstead, unknownOption } from './check-options.ts'
 import { type Duration, formatDuration, parseDuration } from './duration.ts'
 import { got, SluiceError } from './errors.ts'
-import { type Anchor, COUNTING, COUNTING_OPTIONS, countingOption, isValueOf } from './limit-options.ts'
+import type { Expected } from './hints.ts'
+import {
+  type Anchor,
+  boundsOf,
+  COUNTING,
+  COUNTING_OPTIONS,
+  countingOption,
+  isValueOf,
+  type LimitOption,
+} from './limit-options.ts'
 import { type Pace, paceOf } from './pace.ts'
 
 export { ALGORITHM_NAMES, type Algorithm } from './algorithms/algorithms.ts'
@@ -71,7 +80,7 @@ export function compileLimit(options: LimitOptions, where = ''): Limit {
   const at = (option: string): string => (where === '' ? option : `${where}.${option}`)
   const algorithm = options.algorithm ?? COUNTING.algorithm.default
   if (!ALGORITHM_NAMES.includes(algorithm)) {
-    throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), gotInstead(algorithm, { words: ALGORITHM_NAMES }))
+    throw new SluiceError('ALGORITHM_UNKNOWN', at('algorithm'), gotInstead(algorithm, wordsOf(ALGORITHM_NAMES)))
   }
   checkApplicable(options, algorithm, at)
   checkValues(options, at)
@@ -211,10 +220,18 @@ function checkValues(options: LimitOptions, at: Where): void {
     if (value === undefined && option !== 'limit') continue
     const row = countingOption(option)
     if (row?.code === undefined || isValueOf(row, value)) continue
-    const { schema } = row
-    const words = schema.kind === 'choice' ? { words: schema.of } : {}
-    throw new SluiceError(row.code, at(option), gotInstead(value, { ...words, isNumber: schema.kind === 'integer' }))
+    throw new SluiceError(row.code, at(option), gotInstead(value, expectedBy(row)))
   }
+}
+
+function expectedBy(row: LimitOption): Expected {
+  const { kind } = row.schema
+  if (kind === 'choice') return wordsOf(row.schema.of)
+  return kind === 'integer' ? { isNumber: true, expected: boundsOf(row).join(' to ') } : { expected: 'true or false' }
+}
+
+function wordsOf(words: readonly string[]): Expected {
+  return { words, expected: words.join(', ') }
 }
 
 function windowOf(options: LimitOptions, algorithm: Algorithm, at: Where): number {

@@ -1,6 +1,7 @@
 import type { Decision } from '../core/combine.ts'
 import type { Entry, RequestContext } from '../core/request.ts'
 import type { PlannedCharge } from './charge.ts'
+import type { FaultReason } from './store-fault.ts'
 
 /** Receives every decision. It runs on the hot path. */
 export interface Observer {
@@ -17,4 +18,11 @@ export interface Observer {
    * (`isKnown` is false) it is called once per request, with the entries of the first descriptor.
    */
   unmatched?(domain: string, entries: readonly Entry[], isKnown: boolean): void
+  /**
+   * Redis: receives how long decisions wait for a server where nothing sets it. It is called when the server is known,
+   * and at every change.
+   */
+  deadlineChanged?(shard: string, timeoutMs: number): void
+  /** Redis: receives each decision that was made without a server, by what its rule did, and why. */
+  fellBack?(mode: 'open' | 'closed' | 'local', reason: FaultReason, shard: string): void
 }

@@ -17,13 +17,15 @@ import type { Observed } from '../engine/decision-event.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
+import type { ShedCode } from './gate-shedder.ts'
 import type { Cost } from './given-cost.ts'
 import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
 import { type By, type LimitSpec, SPEC_FORMS, SPEC_OPTIONS } from './limit-spec.ts'
-import { PRIORITY_HEADER, type PriorityHeaderOptions } from './priority-header.ts'
+import type { PriorityHeaderOptions } from './priority-header.ts'
 import type { Routing } from './request-path.ts'
 import type { RuleOptions } from './rule-options.ts'
-import { SHED_FORMS, type ShedOptions } from './shed-options.ts'
+import { shedCode } from './shed-code.ts'
+import type { ShedOptions, ShedPlace } from './shed-options.ts'
 import { SpecRules } from './spec-rules.ts'
 
 /** The options of every middleware. One limit, or `limits`, or `rules`. */
@@ -44,9 +46,9 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly refund?: 'failure' | 'success' | ((status: number | undefined, request: R) => boolean)
   /**
    * Sheds requests with 503 where not all can be served, test traffic first and critical requests never: true for what
-   * this process can take, or how. Default: nothing is shed.
+   * this process can take, or how. In a bundle, `shed(…)` of `sluice/shed` with either. Default: nothing is shed.
    */
-  readonly shed?: ShedOptions<R> | boolean
+  readonly shed?: ShedOptions<R> | ShedPlace<R> | boolean
   /**
    * With `shed`: a field by which trusted callers say how much a request matters (`critical`, `write`, `read`, `test`),
    * before anything else that says so. Its name, or `name` and `from`, whose word counts. Default: there is none.
@@ -70,7 +72,9 @@ const HEADER_FORMS: FormsOf<FieldSettings> = {
   random: FUNCTION,
 }
 
-/** The forms of GateOptions. What `identity` and rules are, is checked where they are read. */
+const OBJECT: Form = { expected: 'an object', is: (value) => typeof value === 'object' && value !== null }
+
+/** The forms of GateOptions. What `identity`, rules and `shed` are, is checked where they are read. */
 export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   ...SPEC_FORMS,
   ...STORE_FORMS,
@@ -83,8 +87,8 @@ export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   identity: fields(IDENTITY_FORMS),
   skip: FUNCTION,
   refund: either(oneOf('failure', 'success'), FUNCTION),
-  shed: either(BOOLEAN, fields(SHED_FORMS)),
-  priorityHeader: PRIORITY_HEADER,
+  shed: either(BOOLEAN, OBJECT),
+  priorityHeader: either({ ...TEXT, expected: 'the name of a field' }, OBJECT),
   headers: either(BOOLEAN, fields(HEADER_FORMS)),
   onError: FUNCTION,
   ...OBSERVED_FORMS,
@@ -107,14 +111,31 @@ export function checkGateOptions<R>(options: GateOptions<R>): void {
   checkOptions(options, GATE_FORMS)
   checkFamily(options)
   checkIdentity(options)
-  const { shed = false, priorityHeader } = options
-  if (priorityHeader !== undefined && shed === false) throw needs('priorityHeader', 'shed')
+  checkShed(options)
+  if (options.priorityHeader !== undefined && sheddingOf(options) === undefined) throw needs('priorityHeader', 'shed')
+}
+
+/** Returns how requests are shed, with the code for it; undefined where none is. */
+export function sheddingOf<R>({ shed = false }: GateOptions<R>): Shedding<R> | undefined {
+  if (shed === false) return undefined
+  if (shed !== true && 'code' in shed) return shed as Shedding<R>
+  return { options: shed, code: shedCode() }
+}
+
+interface Shedding<R> extends ShedPlace<R> {
+  readonly code: ShedCode
+}
+
+function checkShed<R>(options: GateOptions<R>): void {
+  const shedding = sheddingOf(options)
+  shedding?.code.check(shedding.options, options.priorityHeader)
 }
 
 /** Checks the options of a part of an app, before there is a gate: who is calling, others may say. */
 export function checkOwnOptions<R>(options: GateOptions<R>): void {
   checkOptions(options, GATE_FORMS)
   checkFamily(options)
+  checkShed(options)
   if (options.rules === undefined) checkSpecs(limitsOf(options))
 }
 

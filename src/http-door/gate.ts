@@ -42,16 +42,15 @@ import type { OpenStore } from '../stores/open/open-store.ts'
 import { type Caller, CallerFinder } from './caller.ts'
 import type { ChargePlanner, ResetCaller, RulesCode } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
-import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf } from './gate-options.ts'
+import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf, sheddingOf } from './gate-options.ts'
+import type { GateShedder } from './gate-shedder.ts'
 import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
 import { HeldCharges, NOTHING_HELD } from './held-charges.ts'
 import { LimitPlanner } from './limit-planner.ts'
-import { checkedPriorityHeader } from './priority-header.ts'
 import type { RequestReader } from './request-reader.ts'
 import { hasCode } from './rule-options.ts'
 import { rulesCode } from './rules-code.ts'
-import { GateShedder } from './shed-options.ts'
 import { warnOnce } from './warn-once.ts'
 
 export { checkOwnOptions, GATE_FORMS, type GateOptions } from './gate-options.ts'
@@ -175,14 +174,13 @@ export class Gate<R> {
     this.#refund = refund
     this.#onError = onError
     const specs = limitsOf(options)
+    const shedding = sheddingOf(options)
     const header =
-      priorityHeader === undefined ? undefined : checkedPriorityHeader(priorityHeader, identity.trustedProxies)
+      priorityHeader === undefined ? undefined : shedding?.code.header(priorityHeader, identity.trustedProxies)
     this.#failsClosed = specs.some(({ onStoreFailure }) => onStoreFailure === 'closed')
     this.#open = openAppStore(options)
     const { keys } = this.#open
-    const { shed = false } = options
-    this.#shedding =
-      shed === false ? undefined : new GateShedder(shed, { keys, reader, finder: this.#finder, header, report })
+    this.#shedding = shedding?.code.open(shedding.options, { keys, reader, finder: this.#finder, header, report })
     this.#decider = this.#newDecider()
     try {
       this.#planner = hasRules(options)

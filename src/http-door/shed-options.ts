@@ -1,20 +1,5 @@
-import { parseDuration } from '../core/duration.ts'
-import { got, SluiceError } from '../core/errors.ts'
-import type { KeyEncoder } from '../core/key-encoder.ts'
-import { DURATION, either, type Form, type FormsOf, FUNCTION, oneOf, TEXT, whole } from '../core/option-forms.ts'
-import {
-  methodPriority,
-  PRIORITY_WORDS,
-  type Priority,
-  type PriorityWord,
-  readPriority,
-  rulePriority,
-} from '../core/shedding/priority.ts'
-import type { PlannedCharge } from '../engine/charge.ts'
-import { LAYER_MODES, type LayerMode, LoadShedder } from '../engine/load-shedder.ts'
-import type { CallerFinder } from './caller.ts'
-import { isBelieved, type PriorityHeader, readSaidPriority } from './priority-header.ts'
-import type { RequestReader } from './request-reader.ts'
+import type { Priority, PriorityWord } from '../core/shedding/priority.ts'
+import type { LayerMode } from '../engine/load-shedder.ts'
 
 /** When requests are shed, with 503, and which: critical ones never are. */
 export interface ShedOptions<R> {
@@ -43,106 +28,9 @@ export interface ShedOptions<R> {
   readonly fleet?: string
 }
 
-const SHARE: Form = {
-  expected: 'a number from 0 up to 1',
-  is: (value) => typeof value === 'number' && value >= 0 && value < 1,
-  isNumber: true,
-}
-const MAX_CAPACITY = 100_000_000
-
-/** The forms of ShedOptions. */
-export const SHED_FORMS: FormsOf<ShedOptions<never>> = {
-  mode: oneOf(...LAYER_MODES),
-  priority: either(oneOf(...PRIORITY_WORDS), whole(0, 3), FUNCTION),
-  delay: DURATION,
-  inFlight: whole(1, MAX_CAPACITY),
-  latency: DURATION,
-  after: DURATION,
-  over: DURATION,
-  capacity: whole(1, MAX_CAPACITY),
-  reserved: SHARE,
-  fleet: TEXT,
-}
-
-/** What a GateShedder needs of its gate. */
-export interface GateShedderParts<R> {
-  readonly keys: KeyEncoder
-  readonly reader: Pick<RequestReader<R>, 'method' | 'header'>
-  readonly finder: Pick<CallerFinder<R>, 'sender'>
-  readonly header: PriorityHeader | undefined
-  readonly report: (error: unknown) => void
-}
-
-/** The load shedder of a gate, and how it determines the priority of a request. */
-export class GateShedder<R> {
-  readonly shedder: LoadShedder
-  readonly #priority: ShedOptions<R>['priority']
-  readonly #parts: GateShedderParts<R>
-
-  constructor(options: ShedOptions<R> | true, parts: GateShedderParts<R>) {
-    const given = options === true ? {} : options
-    this.#priority = given.priority
-    this.#parts = parts
-    const { mode = 'on', capacity, reserved, fleet } = given
-    this.shedder = new LoadShedder({
-      keys: parts.keys,
-      worker: { mode, ...timesOf(given), inFlight: given.inFlight },
-      fleet: capacity === undefined ? undefined : fleetOf({ mode, capacity, reserved, name: fleet }),
-    })
-  }
-
-  /** Never throws: an error in the app's function counts as undefined. */
-  priorityOf(request: R, charges: readonly PlannedCharge[]): Priority {
-    const said = this.#said(request) ?? this.#given(request) ?? rulePriority(charges)
-    return said ?? methodPriority(this.#parts.reader.method(request))
-  }
-
-  /** The priority that a trusted caller claims. */
-  #said(request: R): Priority | undefined {
-    const { header, finder, reader } = this.#parts
-    if (header === undefined) return undefined
-    const field = reader.header(request, header.name)
-    return field === undefined || !isBelieved(header, finder.sender(request)) ? undefined : readSaidPriority(field)
-  }
-
-  #given(request: R): Priority | undefined {
-    if (typeof this.#priority !== 'function') return readPriority(this.#priority)
-    try {
-      const said = this.#priority(request)
-      const priority = readPriority(said)
-      if (priority === undefined && said !== undefined) {
-        const detail = `${got(said)}, expected ${PRIORITY_WORDS.join(', ')}, or nothing`
-        this.#parts.report(new SluiceError('GATE_OPTIONS_INVALID', 'shed.priority', detail))
-      }
-      return priority
-    } catch (error) {
-      this.#parts.report(error)
-      return undefined
-    }
-  }
-}
-
-function timesOf({ delay, latency, after, over }: ShedOptions<never>) {
-  const ms = (text: string | undefined, name: string): number | undefined =>
-    text === undefined ? undefined : Math.max(1, parseDuration(text, `shed.${name}`))
-  const delayMs = ms(delay, 'delay')
-  const afterMs = ms(after, 'after')
-  const overMs = ms(over, 'over')
-  return {
-    latencyMs: ms(latency, 'latency'),
-    ...(delayMs !== undefined && { delayMs }),
-    ...(afterMs !== undefined && { afterMs }),
-    ...(overMs !== undefined && { overMs }),
-  }
-}
-
-interface Fleet {
-  readonly mode: LayerMode
-  readonly capacity: number
-  readonly reserved: number | undefined
-  readonly name: string | undefined
-}
-
-function fleetOf({ mode, capacity, reserved, name }: Fleet) {
-  return { mode, capacity, ...(reserved !== undefined && { reserved }), ...(name !== undefined && { name }) }
+/** Load shedding with the code for it, as `shed()` of `sluice/shed` returns it: what a bundler can follow. */
+export interface ShedPlace<R> {
+  readonly options: ShedOptions<R> | true
+  /** What sheds: a ShedCode. */
+  readonly code: object
 }

@@ -63,7 +63,8 @@ class JwtVerifier implements TokenVerifier {
   readonly #verifyOptions: JWTVerifyOptions
   readonly #now: () => number
   readonly #most: number
-  readonly #hashKey = randomBytes(32)
+  /** Drawn with the first token: Cloudflare Workers have no random values while a module loads. */
+  #hashKey: Uint8Array | undefined
   readonly #remembered = new Map<string, { readonly claims: Claims; readonly untilMs: number }>()
 
   constructor(options: JwtOptions) {
@@ -94,6 +95,7 @@ class JwtVerifier implements TokenVerifier {
 
   verify(token: string): Claims | undefined | Promise<Claims | undefined> {
     if (token.length > MAX_TOKEN_CHARACTERS) return undefined
+    this.#hashKey ??= randomBytes(32)
     const digest = createHmac('sha256', this.#hashKey).update(token).digest('base64')
     const known = this.#remembered.get(digest)
     if (known !== undefined && known.untilMs > this.#now()) return known.claims

@@ -70,7 +70,7 @@ export function createLimiter(options: AnyLimiterOptions): RuleLimiter | SharedR
   }
   return new SharedRuleLimiter(
     ruleSet,
-    openAppStore({ redis, secret, keyPrefix, keys, redisTimeoutMs, ...(log && { log }) }),
+    openAppStore({ redis, secret, keyPrefix, keys, redisTimeoutMs, observer: options.observer, ...(log && { log }) }),
     parts,
   )
 }

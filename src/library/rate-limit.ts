@@ -71,7 +71,7 @@ export function rateLimit(options: AnyRateLimitOptions): RateLimiter | SharedRat
   return sharedLimiter(
     rule,
     name !== undefined,
-    { redis, secret, keyPrefix, keys, redisTimeoutMs, ...defined({ log }) },
+    { redis, secret, keyPrefix, keys, redisTimeoutMs, observer: own, ...defined({ log }) },
     observer,
   )
 }

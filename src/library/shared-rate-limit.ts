@@ -8,9 +8,8 @@ import { chargeOf, type PlannedCharge } from '../engine/charge.ts'
 import { Decider } from '../engine/decider.ts'
 import type { Observer } from '../engine/observer.ts'
 import type { Store } from '../engine/ports.ts'
-import { openAppStore } from '../stores/open/open-app-store.ts'
+import { type AppStoreOptions, openAppStore } from '../stores/open/open-app-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
-import type { StoreOptions } from '../stores/open/store-options.ts'
 import { checkCost, checkKey, checkPermits, checkRefund, checkSettled, type SettledCost } from './checks.ts'
 import { SharedPermit } from './permit.ts'
 
@@ -25,7 +24,7 @@ export class SharedRateLimiter {
   readonly #decider: Decider<Store>
 
   /** @internal An unnamed limit shares its counters with no other of its process. */
-  constructor(rule: Rule, isNamed: boolean, options: StoreOptions, observer: Observer | undefined) {
+  constructor(rule: Rule, isNamed: boolean, options: AppStoreOptions, observer: Observer | undefined) {
     addErrorRules(DOOR_RULES)
     this.limit = rule.limit
     this.#rule = rule

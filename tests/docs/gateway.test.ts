@@ -98,8 +98,8 @@ describe('the bounds in docs/gateway.md', () => {
   })
 })
 
-describe('schema/routes.schema.json', () => {
-  const published = JSON.parse(read('schema/routes.schema.json')) as object
+describe('server/schema/routes.schema.json', () => {
+  const published = JSON.parse(read('server/schema/routes.schema.json')) as object
 
   it('is the form of routes files', () => {
     const hint = 'it has changed; run: npm run build && node scripts/schema.mjs && npm run format'

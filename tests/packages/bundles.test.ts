@@ -37,7 +37,7 @@ beforeAll(async () => {
   packed = await pack()
 }, 600_000)
 
-/** What is bundled: it decides in memory, by rules, by rules in YAML, by tokens and in Redis. */
+/** What is bundled: it decides in memory, by rules, by rules in YAML, by tokens, by the fleet's load and in Redis. */
 const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypto'
   import { setTimeout as sleep } from 'node:timers/promises'
   import { createLimiter } from 'sluice'
@@ -46,6 +46,7 @@ const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypt
   import { jwt } from 'sluice/jwt'
   import { redis } from 'sluice/redis'
   import { rules as byRules } from 'sluice/rules'
+  import { shed } from 'sluice/shed'
   const statusOf = async (limiter, headers = {}) =>
     (await limiter.check(new Request('http://localhost/', { headers }))).response?.status ?? 200
   async function main() {
@@ -66,6 +67,13 @@ const app = (url: string) => `import { createHmac, randomUUID } from 'node:crypt
     const byUser = rateLimit({ limit: 1, window: '1m', by: 'user', identity: { jwt: jwt({ secret }) } })
     const headers = { authorization: 'Bearer ' + token }
     console.log(await statusOf(byUser, headers), await statusOf(byUser, headers))
+    const shedding = rateLimit({ limit: 9, window: '1m', by: 'everyone', shed: shed({ capacity: 1, reserved: 0 }) })
+    console.log(await statusOf(shedding), await statusOf(shedding))
+    try {
+      rateLimit({ limit: 9, window: '1m', shed: shed({ capacity: 0 }) })
+    } catch (error) {
+      console.log(error.code)
+    }
     const caller = randomUUID()
     const shared = { redis: redis('${url}'), onStoreFailure: 'closed', timeoutMs: 60_000, by: () => caller }
     const inRedis = rateLimit({ limit: 1, window: '1m', ...shared })
@@ -89,9 +97,11 @@ describe.each([
       await bundle(development.folder, format)
       cpSync(join(development.folder, 'out'), production.folder, { recursive: true })
       const file = format === 'esm' ? 'app.mjs' : 'app.cjs'
-      expect(await production.printed(file)).toBe('function\n200\nYAML_PACKAGE_MISSING\n200 429\n429')
+      expect(await production.printed(file)).toBe(
+        'function\n200\nYAML_PACKAGE_MISSING\n200 429\n200 503\nGATE_OPTIONS_INVALID\n429',
+      )
       production.link('yaml')
-      expect(await production.printed(file)).toBe('function\n200\nyaml\n200 429\n429')
+      expect(await production.printed(file)).toBe('function\n200\nyaml\n200 429\n200 503\nGATE_OPTIONS_INVALID\n429')
     } finally {
       development.remove()
       production.remove()

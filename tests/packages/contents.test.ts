@@ -4,10 +4,10 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 
 const LIBRARY =
-  /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/(?:rules|routes)\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
+  /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
 const CLIENT = /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/
 const SERVER =
-  /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|dist\/dashboard\/(index\.html|manifest\.json|licenses\.txt|(assets\/)?[\w-]+\.(js|css|svg))(\.br|\.gz)?|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|README\.md|LICENSE|package\.json)$/
+  /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|dist\/dashboard\/(index\.html|manifest\.json|licenses\.txt|(assets\/)?[\w-]+\.(js|css|svg))(\.br|\.gz)?|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|schema\/routes\.schema\.json|README\.md|LICENSE|package\.json)$/
 const TEST_CODE = /\.(test|suite)\./
 
 let packed: Packed
@@ -81,14 +81,17 @@ describe('the dashboard in sluice-server', () => {
   })
 })
 
-describe('the two packages', () => {
-  it('belong together: the server depends on its own version of the library', () => {
-    const { version, dependencies } = manifestOf(packed.server)
-    expect(dependencies?.sluice).toBe(version)
-    expect(manifestOf(packed.library).version).toBe(version)
+describe('the package sluice-server', () => {
+  it('has the parts of the library built in, and needs no package of it', () => {
+    const code = filesIn(packed.server).filter((path) => /\.(js|mjs|cjs|d\.ts)$/.test(path))
+    const named = code.filter((path) =>
+      /(?:from\s*|import\s*\(?|require\()['"]sluice[/'"]/.test(readFileSync(join(packed.server, path), 'utf8')),
+    )
+    expect(named).toEqual([])
+    expect(Object.keys(manifestOf(packed.server).dependencies ?? {})).not.toContain('sluice')
   })
 
-  it('have commands that can be run', () => {
+  it('has commands that can be run', () => {
     const commands = manifestOf(packed.server).bin ?? {}
     expect(Object.keys(commands)).toEqual(['sluice', 'sluice-server'])
     for (const path of Object.values(commands)) {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -21,10 +22,14 @@ afterAll(() => project?.remove())
 /** What runtimes at the edge resolve packages by. */
 const CONDITIONS = { workers: 'workerd,worker,browser', vercel: 'edge-light', browsers: 'browser' }
 
-/** Bundles a file of the project as a platform's tool does, and returns the path of the bundle. */
-async function bundled(file: string, conditions: string): Promise<string> {
+/**
+ * Bundles a file of the project as a platform's tool does, and returns the path of the bundle. With `nodejs_compat`,
+ * modules of Node.js are those of the runtime.
+ */
+async function bundled(file: string, conditions: string, withNode = false): Promise<string> {
   const out = `${file}.out.mjs`
   const args = [file, '--bundle', '--format=esm', `--outfile=${out}`, `--conditions=${conditions}`, '--log-level=error']
+  if (withNode) args.push('--external:node:*')
   const child = spawn(esbuildPath(), args, { cwd: project.folder })
   let stderr = ''
   child.stderr.on('data', (chunk) => {
@@ -45,8 +50,8 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Runs a bundle in Cloudflare's runtime, without anything of Node.js, and returns its address. */
-async function served(bundle: string): Promise<string> {
+/** Runs a bundle in Cloudflare's runtime, without anything of Node.js unless flags ask for it, and returns its address. */
+async function served(bundle: string, flags: readonly string[] = []): Promise<string> {
   const port = await freePort()
   const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
@@ -56,6 +61,7 @@ const config :Workerd.Config = (
 const main :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "${bundle.split('/').at(-1)}")],
   compatibilityDate = "2026-01-01",
+  compatibilityFlags = ${JSON.stringify(flags)},
 );`
   writeFileSync(`${bundle}.capnp`, config)
   const child = spawn(workerdPath(), ['serve', `${bundle}.capnp`], { cwd: project.folder })
@@ -73,6 +79,14 @@ const main :Workerd.Worker = (
     )
   })
   return url
+}
+
+const SECRET = 'a secret of at least thirty-two bytes'
+
+function tokenOf(user: string): string {
+  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const text = `${part({ alg: 'HS256' })}.${part({ sub: user })}`
+  return `${text}.${createHmac('sha256', SECRET).update(text).digest('base64url')}`
 }
 
 const APPS = {
@@ -108,6 +122,21 @@ const APPS = {
 }
 type App = keyof typeof APPS
 
+/** What needs modules of Node.js, which Workers have with `nodejs_compat`. */
+const WITH_NODE = {
+  'jwt.mjs': `import { protect } from 'sluice/fetch'
+    import { jwt } from 'sluice/jwt'
+    const handle = async () => new Response('hello')
+    const identity = { jwt: jwt({ secret: '${SECRET}' }) }
+    export default { fetch: protect(handle, { limit: 1, window: '1m', by: 'user', identity }) }`,
+  'rules.mjs': `import { protect } from 'sluice/fetch'
+    import { rules } from 'sluice/rules'
+    const handle = async () => new Response('hello')
+    const given = { domain: 'api', descriptors: [{ key: 'user', rate_limit: { unit: 'hour', requests_per_unit: 1 } }] }
+    const descriptors = (request) => [{ entries: [{ key: 'user', value: request.headers.get('x-user') }] }]
+    export default { fetch: protect(handle, { rules: rules(given), descriptors }) }`,
+}
+
 /** Entries whose code for Node.js is loaded by no one at the edge. */
 const AT_THE_EDGE: readonly App[] = ['sluice.mjs', 'fetch.mjs', 'hono.mjs', 'compat.mjs']
 
@@ -116,6 +145,16 @@ describe.runIf(hasWorkerd)('Cloudflare Workers', () => {
     project.write({ [file]: APPS[file] })
     const url = await served(await bundled(file, CONDITIONS.workers))
     const status = async (user: string): Promise<number> => (await fetch(url, { headers: { 'x-user': user } })).status
+    expect([await status('a'), await status('a'), await status('b')]).toEqual([200, 429, 200])
+  })
+})
+
+describe.runIf(hasWorkerd)('Cloudflare Workers with nodejs_compat', () => {
+  it.each(Object.keys(WITH_NODE) as (keyof typeof WITH_NODE)[])('run %s', async (file) => {
+    project.write({ [file]: WITH_NODE[file] })
+    const url = await served(await bundled(file, CONDITIONS.workers, true), ['nodejs_compat'])
+    const status = async (user: string): Promise<number> =>
+      (await fetch(url, { headers: { 'x-user': user, authorization: `Bearer ${tokenOf(user)}` } })).status
     expect([await status('a'), await status('a'), await status('b')]).toEqual([200, 429, 200])
   })
 })

@@ -24,4 +24,5 @@ export const ENTRIES: readonly [entry: string, needs: readonly string[], names: 
   ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
   ['sluice/redis', [], ['redis', 'SluiceError']],
   ['sluice/rules', [], ['rules', 'SluiceError']],
+  ['sluice/shed', [], ['shed', 'SluiceError']],
 ]

@@ -101,7 +101,7 @@ describe('an app that counts in Redis', () => {
 
 describe('an operator who has installed sluice-server', () => {
   it('gets an error that names what to install for traces, and needs none of it without them', async () => {
-    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    project = new Project().install(packed.server)
     project.write({
       'serve.mjs': `process.env.OTEL_TRACES_EXPORTER = 'otlp'
         process.argv.push('serve', '--examples')
@@ -113,7 +113,7 @@ describe('an operator who has installed sluice-server', () => {
   })
 
   it('is asked to install PGlite for --data', async () => {
-    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    project = new Project().install(packed.server)
     const program = join('node_modules', 'sluice-server', 'bin', 'sluice.mjs')
     const { code, stderr } = await project.run(program, 'serve', '--examples', '--data=data')
     expect(code).toBe(1)
@@ -121,7 +121,7 @@ describe('an operator who has installed sluice-server', () => {
   })
 
   it('has the dashboard, at the address that is printed', async () => {
-    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    project = new Project().install(packed.server)
     project.write({
       'open.mjs': `import { spawn } from 'node:child_process'
         const args = ['serve', '--examples', '--http-port=0', '--grpc-port=0', '--admin-port=0', '--log-format=text']
@@ -139,7 +139,7 @@ describe('an operator who has installed sluice-server', () => {
   })
 
   it('has its commands', async () => {
-    project = new Project().install(packed.library).install(packed.server, { without: ['sluice'] })
+    project = new Project().install(packed.server)
     const folder = join('node_modules', 'sluice-server')
     const { bin = {}, version } = manifestOf(packed.server)
     for (const path of Object.values(bin))

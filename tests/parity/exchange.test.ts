@@ -5,8 +5,7 @@ import { seededRandom } from '../../src/core/algorithms/oracle.suite.ts'
 import type { Verdict } from '../../src/core/decision.ts'
 import { compileLimit, type Limit, type LimitOptions } from '../../src/core/limit.ts'
 import type { Charge, SliceReply, SliceRequest } from '../../src/engine/ports.ts'
-import { lending } from '../../src/stores/lending/lending.ts'
-import { MemoryStore } from '../../src/stores/memory/memory-store.ts'
+import { LendingMemoryStore } from '../../src/stores/lending/lending-memory-store.ts'
 import { bookKey, decodeReplies, encodeExchanges } from '../../src/stores/redis/formats/exchange-format.ts'
 import { LimitTexts } from '../../src/stores/redis/formats/limit-texts.ts'
 import { decodeVerdicts, encodeGroups } from '../../src/stores/redis/formats/wire-format.ts'
@@ -87,7 +86,7 @@ describe('the script lends as the book does, in every field', () => {
     const limit = compileLimit(options)
     for (let seed = 1; seed <= (limit.calendar ? 3 : 15); seed++) {
       const time = { nowMs: START_MS }
-      const memory = new MemoryStore({ clock: { nowMs: () => time.nowMs }, lending: lending() })
+      const memory = new LendingMemoryStore({ clock: { nowMs: () => time.nowMs } })
       const key = `${prefix}:${sequences++}`
       const calls: [SliceReply, Promise<readonly SliceReply[]>, SliceRequest][] = []
       for (const [request, nowMs] of randomRequests(key, limit, seed)) {
@@ -121,7 +120,7 @@ describe('the script decides in the presence of loans as the memory store does, 
     for (let seed = 1; seed <= (limit.calendar ? 3 : 9); seed++) {
       const random = seededRandom(seed + 1_000)
       const time = { nowMs: START_MS }
-      const memory = new MemoryStore({ clock: { nowMs: () => time.nowMs }, lending: lending() })
+      const memory = new LendingMemoryStore({ clock: { nowMs: () => time.nowMs } })
       const key = `${prefix}:${sequences++}`
       let probes = 0
       let laterMs = 0

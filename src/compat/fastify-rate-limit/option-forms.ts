@@ -1,4 +1,5 @@
-import { gotInstead } from '../../core/check-options.ts'
+import { got } from '../../core/errors.ts'
+import { expectedHint } from '../../core/hints-code.ts'
 import {
   ANY,
   BOOLEAN,
@@ -88,7 +89,7 @@ export function heldHitOptions<O extends RateLimitPluginOptions>(options: O): O 
   for (const { name, fallback } of wrong) {
     const form = HIT_FORMS[name]
     warnProcess(
-      `${name}: ${gotInstead(options[name], form)}, expected ${form.expected}. ` +
+      `${name}: ${got(options[name])}${expectedHint(options[name], form)}. ` +
         `The default, ${fallback}, is used instead, as in @fastify/rate-limit.`,
     )
   }

@@ -80,7 +80,7 @@ describe.each(PLATFORMS)('sluice/nest for @nestjs/throttler on %s', (_, platform
       { throttlers: [minute(1)], storage: new SluiceStorage() },
       {
         decorate: (controller) => {
-          decorated(controller, 'own', Throttle({ default: { limit: 2, ttl: 1_000 } }))
+          decorated(controller, 'own', Throttle({ default: { limit: 2, ttl: 60_000 } }))
           decorated(controller, 'free', SkipThrottle())
         },
       },

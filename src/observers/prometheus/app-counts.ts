@@ -2,6 +2,7 @@ import type { Decision } from '../../core/combine.ts'
 import type { Rule } from '../../core/rule.ts'
 import type { PlannedCharge } from '../../engine/charge.ts'
 import type { Observer } from '../../engine/observer.ts'
+import type { FaultReason } from '../../engine/store-fault.ts'
 import { OUTCOMES, outcomeOf } from '../../engine/verdict-outcome.ts'
 
 /** The counts of one rule: one per outcome, and one for hits that it admitted without counting. */
@@ -12,7 +13,11 @@ export interface RuleCounts {
   failOpen: number
 }
 
+type Mode = 'open' | 'closed' | 'local'
+
 const OTHER = 'other'
+/** Clusters have a server for each master. What is beyond that many is `other`. */
+const MAX_SHARDS = 256
 
 /** Counts the decisions of an app, as numbers only: text is formatted when metrics are read. */
 export class AppCounts implements Observer {
@@ -26,6 +31,8 @@ export class AppCounts implements Observer {
   readonly #most: number
   readonly #byName = new Map<string, RuleCounts>()
   readonly #byRule = new WeakMap<Rule, RuleCounts>()
+  readonly #deadlines = new Map<string, number>()
+  readonly #fallbacks = new Map<string, [labels: { mode: Mode; reason: FaultReason }, count: number]>()
 
   constructor(bounds: readonly number[], maxRules: number) {
     this.bounds = Float64Array.from(bounds)
@@ -54,6 +61,28 @@ export class AppCounts implements Observer {
     if (!isRequest) return
     if (decision.allowed) this.allowed++
     else this.denied++
+  }
+
+  deadlineChanged(shard: string, timeoutMs: number): void {
+    const isKnown = this.#deadlines.has(shard) || this.#deadlines.size < MAX_SHARDS
+    this.#deadlines.set(isKnown ? shard : OTHER, timeoutMs)
+  }
+
+  fellBack(mode: Mode, reason: FaultReason): void {
+    const name = `${mode} ${reason}`
+    const count = this.#fallbacks.get(name) ?? [{ mode, reason }, 0]
+    count[1]++
+    this.#fallbacks.set(name, count)
+  }
+
+  /** Returns how long decisions wait for each server, in milliseconds. */
+  deadlines(): Iterable<[shard: string, timeoutMs: number]> {
+    return this.#deadlines
+  }
+
+  /** Returns how many decisions were made without Redis, by what the rule did and why. */
+  fallbacks(): Iterable<[labels: { mode: Mode; reason: FaultReason }, count: number]> {
+    return this.#fallbacks.values()
   }
 
   rules(): Iterable<RuleCounts> {

@@ -72,6 +72,12 @@ function metricsOf(counts: AppCounts, door: string): readonly PublishedMetric[] 
     new PublishedMetric('ratelimit_failopen_total', 'counter', 'Decisions that a rule admitted without a count.', () =>
       Array.from(counts.rules(), ({ domain, rule, failOpen: value }) => ({ labels: { domain, rule }, value })),
     ),
+    new PublishedMetric('ratelimit_fallback_total', 'counter', 'Decisions without Redis, by mode and reason.', () =>
+      Array.from(counts.fallbacks(), ([labels, value]) => ({ labels, value })),
+    ),
+    new PublishedMetric('ratelimit_redis_deadline_seconds', 'gauge', 'How long decisions wait for a server.', () =>
+      Array.from(counts.deadlines(), ([shard, ms]) => ({ labels: { shard }, value: ms / 1000 })),
+    ),
     new PublishedMetric(TIMES, 'histogram', 'Time of a decision, the store included.', () => timesOf(counts, door)),
   ]
 }

@@ -1,5 +1,7 @@
 import { Registry } from 'prom-client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startRedis } from '../../../tests/servers/redis.mjs'
+import { until } from '../../../tests/servers/until.mjs'
 import { raisedBy } from '../../core/raised.suite.ts'
 import { rateLimit } from '../../index.ts'
 import { AppCounts } from './app-counts.ts'
@@ -57,8 +59,39 @@ describe('prometheus()', () => {
       ['ratelimit_decisions_total', 'counter', 'sum'],
       ['ratelimit_requests_total', 'counter', 'sum'],
       ['ratelimit_failopen_total', 'counter', 'sum'],
+      ['ratelimit_fallback_total', 'counter', 'sum'],
+      ['ratelimit_redis_deadline_seconds', 'gauge', 'max'],
       ['ratelimit_check_duration_seconds', 'histogram', 'sum'],
     ])
+  })
+
+  it('publishes how long decisions wait for Redis, and how many were made without it', async () => {
+    const redis = await startRedis()
+    onTestFinished(() => redis.stop())
+    const registry = new Registry()
+    const observer = prometheus({ registry })
+    const limits = ['a', 'b'].map((name) =>
+      rateLimit({ limit: 9, window: '1m', name, redis: redis.url, observer, log: () => {} }),
+    )
+    for (const limit of limits) await limit.check('alice')
+    expect(await linesOf(registry, 'ratelimit_redis_deadline_seconds{')).toEqual([
+      'ratelimit_redis_deadline_seconds{shard="redis"} 0.1',
+    ])
+    expect(await linesOf(registry, 'ratelimit_fallback_total{')).toEqual([])
+    await redis.stop()
+    await until('a decision is made without Redis', async () => (await limits[0].check('alice')).fallback === 'local')
+    const [line, ...more] = await linesOf(registry, 'ratelimit_fallback_total{')
+    expect(line).toMatch(/^ratelimit_fallback_total\{mode="local",reason="(offline|broken|timeout)"\} 1$/)
+    expect(more).toEqual([])
+    for (const limit of limits) await limit.close()
+  })
+
+  it('counts servers beyond the bound as other', () => {
+    const counts = new AppCounts([], 2)
+    for (let i = 0; i < 300; i++) counts.deadlineChanged(`r:${i}`, i)
+    counts.deadlineChanged('r:7', 70)
+    const deadlines = new Map(counts.deadlines())
+    expect([deadlines.size, deadlines.get('r:7'), deadlines.get('other')]).toEqual([257, 70, 299])
   })
 
   it('may be heard by one registry once', () => {

@@ -13,13 +13,15 @@ export class PublishedMetric {
   /** prom-client takes the suffix of counters off for OpenMetrics, and puts it on every line. */
   name: string
   readonly help: string
-  readonly type: 'counter' | 'histogram'
-  readonly aggregator = 'sum'
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  /** How prom-client adds up the processes of a cluster. */
+  readonly aggregator: 'sum' | 'max'
   readonly #samples: () => Sample[]
 
-  constructor(name: string, type: 'counter' | 'histogram', help: string, samples: () => Sample[]) {
+  constructor(name: string, type: PublishedMetric['type'], help: string, samples: () => Sample[]) {
     this.name = name
     this.type = type
+    this.aggregator = type === 'gauge' ? 'max' : 'sum'
     this.help = help
     this.#samples = samples
   }

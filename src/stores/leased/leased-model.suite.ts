@@ -12,8 +12,7 @@ import type {
   Store,
 } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import { lending } from '../lending/lending.ts'
-import { MemoryStore } from '../memory/memory-store.ts'
+import { LendingMemoryStore } from '../lending/lending-memory-store.ts'
 import { LeasedStore } from './leased-store.ts'
 
 /** What a schedule may do besides asking and waiting. */
@@ -160,7 +159,7 @@ export async function playSchedule(
   const oneOf = <T>(list: readonly T[]): T => list[below(list.length)]
   const limit = compileLimit(options)
   const time = { realMs: 1_000_000, lenderAheadMs: 0, forwardMs: 0 }
-  const lender = new MemoryStore({ clock: { nowMs: () => time.realMs + time.lenderAheadMs }, lending: lending() })
+  const lender = new LendingMemoryStore({ clock: { nowMs: () => time.realMs + time.lenderAheadMs } })
   const admitted: [number, number][] = []
   let refused = 0
   let complaint: string | undefined

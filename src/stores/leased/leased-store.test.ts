@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
-import { lending } from '../lending/lending.ts'
-import { MemoryStore } from '../memory/memory-store.ts'
+import { LendingMemoryStore } from '../lending/lending-memory-store.ts'
 import { storeSuite } from '../store.suite.ts'
 import { LeasedStore } from './leased-store.ts'
 import { ask, charge, limitOf, Scene, spend } from './scene.suite.ts'
@@ -12,7 +11,7 @@ storeSuite(
   async ({ startMs }) => {
     let nowMs = startMs
     const clock = { nowMs: () => nowMs }
-    const store = new LeasedStore(new MemoryStore({ clock, lending: lending() }), { clock, isTimed: false })
+    const store = new LeasedStore(new LendingMemoryStore({ clock }), { clock, isTimed: false })
     return {
       store,
       setNowMs: (next) => {

@@ -11,19 +11,14 @@ import type {
   Store,
 } from '../../engine/ports.ts'
 import { StoreFault } from '../../engine/store-fault.ts'
-import { lending } from '../lending/lending.ts'
-import { MemoryStore, type MemoryStoreOptions } from '../memory/memory-store.ts'
+import { LendingMemoryStore } from '../lending/lending-memory-store.ts'
 import { LeasedStore, type LeasedStoreOptions } from './leased-store.ts'
 
 export const START_MS = 1_780_000_000_000
 
 /** A memory store that counts what it is asked. */
-export class Counted extends MemoryStore {
+export class Counted extends LendingMemoryStore {
   decisions = 0
-
-  constructor(options: MemoryStoreOptions = {}) {
-    super({ ...options, lending: lending() })
-  }
 
   readonly exchanges: SliceRequest[] = []
 

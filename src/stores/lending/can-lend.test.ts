@@ -6,6 +6,7 @@ import { plainStore } from '../leased/scene.suite.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import { canLend, lenderOf, NO_LENDER } from './can-lend.ts'
 import { lending } from './lending.ts'
+import { LendingMemoryStore } from './lending-memory-store.ts'
 
 const plain = plainStore(new MemoryStore())
 
@@ -15,9 +16,9 @@ const REQUEST: SliceRequest = {
 }
 
 it.each<[string, Store, boolean]>([
-  ['a memory store with books', new MemoryStore({ lending: lending() }), true],
+  ['a memory store with books', new LendingMemoryStore(), true],
   ['a memory store without', new MemoryStore(), false],
-  ['a leased store on one that lends', new LeasedStore(new MemoryStore({ lending: lending() })), true],
+  ['a leased store on one that lends', new LeasedStore(new LendingMemoryStore()), true],
   ['a store without slices', plain, false],
   ['a leased store on that', new LeasedStore(plain), false],
   ['a leased store on a leased store on that', new LeasedStore(new LeasedStore(plain)), false],

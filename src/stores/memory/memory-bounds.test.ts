@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { compileLimit, type Limit, type LimitOptions } from '../../core/limit.ts'
 import type { Charge } from '../../engine/ports.ts'
-import { lending } from '../lending/lending.ts'
-import { MemoryStore } from './memory-store.ts'
+import { LendingMemoryStore } from '../lending/lending-memory-store.ts'
 
 const START_MS = 1_780_000_020_000
 const SHARED_COUNTERS = 64
@@ -25,7 +24,7 @@ const places = compileLimit(FIVE[7])
 /** A Bounded store of few keys, and its clock. `use` takes places of a concurrency limit, and charges any other. */
 function bounded(maxKeys: number) {
   const clock = { atMs: START_MS, nowMs: (): number => clock.atMs }
-  const store = new MemoryStore({ maxKeys, clock, lending: lending() })
+  const store = new LendingMemoryStore({ maxKeys, clock })
   const use = (key: string, limit: Limit, cost = 1) => store.acquire([charge(key, limit, cost)])
   return {
     clock,

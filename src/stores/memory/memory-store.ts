@@ -1,27 +1,17 @@
 import { NEVER, Outcome } from '../../core/algorithms/outcome.ts'
 import type { Clock } from '../../core/clock.ts'
-import { debitedOf, lentVerdict, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
+import { debitedOf, unchargedOf, type Verdict, verdictOf } from '../../core/decision.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { KeyedHash } from '../../core/hash.ts'
-import { storedKey } from '../../core/keys.ts'
 import { debitLimit, holdsPermits, type Limit } from '../../core/limit.ts'
 import {
   type Acquired,
   type Charge,
   type HeldPermits,
   isRefused,
-  type LendingStore,
-  mayBeLent,
-  type Notice,
-  type NoticeListener,
   type Renewal,
-  type SliceReply,
-  type SliceRequest,
   type SyncStore,
 } from '../../engine/ports.ts'
-import { forcedLimit } from '../lending/forced-limit.ts'
-import type { Lending } from '../lending/lending.ts'
-import type { BookedCounter } from '../lending/slice-book.ts'
 import {
   type CounterRenewals,
   RenewalResults,
@@ -50,8 +40,6 @@ export interface MemoryStoreOptions {
   readonly maxKeys?: number
   /** Default: the system's clock, made steady. */
   readonly clock?: Clock
-  /** What lends slices of its counters, see `lending()`. Default: nothing is lent. */
-  readonly lending?: Lending
   /** Finds the places of counters. Default: with a random key, so that no caller can aim at the place of another. */
   readonly hash?: KeyedHash
 }
@@ -81,7 +69,7 @@ const MAX_KEYS_TO_WIDE = 8
  * one that has used the least. A key that is being refused is never forgotten: while all are, new keys share counters,
  * which are kept in addition to maxKeys (an eighth of it, then 64 for each limit, at most 65,536).
  */
-export class MemoryStore implements SyncStore, LendingStore {
+export class MemoryStore implements SyncStore {
   readonly #clock: Clock
   readonly #maxKeys: number
   readonly #maxEntries: number
@@ -95,7 +83,6 @@ export class MemoryStore implements SyncStore, LendingStore {
   readonly #pages: HitPages
   readonly #out = new Outcome()
   readonly #hand = new Hand(this.#entries)
-  readonly #lending: Lending | undefined
   /** The hashes of a group's keys, two words each: they are needed twice. */
   #hashes = new Int32Array(32)
   #permits = 0
@@ -103,12 +90,11 @@ export class MemoryStore implements SyncStore, LendingStore {
   #shared = 0
 
   constructor(options: MemoryStoreOptions = {}) {
-    const { maxKeys = 1_000_000, clock = systemClock(), lending, hash = KeyedHash.random() } = options
+    const { maxKeys = 1_000_000, clock = systemClock(), hash = KeyedHash.random() } = options
     if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_KEYS) {
       throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
     }
     this.#clock = clock
-    this.#lending = lending
     this.#hash = hash
     this.#maxKeys = maxKeys
     const wide = 2 ** Math.floor(Math.log2(maxKeys / MAX_KEYS_TO_WIDE))
@@ -164,60 +150,13 @@ export class MemoryStore implements SyncStore, LendingStore {
     return results.list
   }
 
-  /** Forgets a counter, and what was lent of it. */
   reset(key: string, limit: Pick<Limit, 'shape' | 'space'>): void {
-    this.#lending?.books.forget(storedKey(key, limit))
-    this.#forgetKey(key, limit)
-  }
-
-  #forgetKey(key: string, limit: Pick<Limit, 'space'>): void {
     this.#hash.of(key, limit.space)
     const id = this.#find()
     if (id !== NONE) this.#forget(id)
   }
 
-  exchange(request: SliceRequest): SliceReply {
-    const nowMs = this.#clock.nowMs()
-    const reply = this.#lends.books.exchange(request, nowMs, this.#booked(request))
-    // What ran out was charged at its time, and may be worth nothing by now.
-    this.#charge(request.key, request.limit, nowMs, 0, LOOK)
-    if (this.#out.expiresAtMs <= nowMs) this.#forgetKey(request.key, request.limit)
-    return reply
-  }
-
-  notify(notice: Notice): void {
-    this.#lends.notices.notify(notice)
-  }
-
-  listen(listener: NoticeListener): () => void {
-    return this.#lends.notices.listen(listener)
-  }
-
   close(): void {}
-
-  /** Whether slices of its counters can be lent. */
-  get canLend(): boolean {
-    return this.#lending !== undefined
-  }
-
-  get #lends(): Lending {
-    if (this.#lending === undefined) throw new TypeError('this store was opened without lending')
-    return this.#lending
-  }
-
-  /** Returns a counter as its slice book sees it. */
-  #booked({ key, limit }: SliceRequest): BookedCounter {
-    return {
-      look: (cost, nowMs) => {
-        this.#charge(key, limit, nowMs, cost, LOOK)
-        const { remaining, resetAfterMs, retryAfterMs } = this.#out
-        return { remaining, resetAfterMs, retryAfterMs }
-      },
-      charge: (cost, nowMs) => {
-        if (limit.capacity > 0) this.#charge(key, forcedLimit(limit), nowMs, cost, CHARGE)
-      },
-    }
-  }
 
   /** Looks at every charge first, and makes the charges that fit only if the group is not refused. */
   #decideGroup(charges: readonly Charge[], permit: number): Verdict[] {
@@ -226,13 +165,15 @@ export class MemoryStore implements SyncStore, LendingStore {
     if (this.#hashes.length < 2 * charges.length) this.#hashes = new Int32Array(4 * charges.length)
     for (let i = 0; i < charges.length; i++) {
       const { key, limit, debit } = charges[i]
-      const lent = this.#lentOf(charges[i], nowMs)
+      const lent = this.lentOf(charges[i], nowMs)
       this.#hash.of(key, limit.space)
       this.#hashes[2 * i] = this.#hash.low
       this.#hashes[2 * i + 1] = this.#hash.high
       this.#chargeHashed(limit, nowMs, costUpTo(charges, verdicts, i), LOOK)
       verdicts[i] = debit === true ? debitedOf(this.#out, limit) : verdictOf(this.#out, limit)
-      if (lent > 0) verdicts[i] = this.#withLent(lent, limit, nowMs, costUpTo(charges, verdicts, i), verdicts[i])
+      if (lent > 0) {
+        verdicts[i] = this.withLent(charges[i], lent, nowMs, costUpTo(charges, verdicts, i), verdicts[i])
+      }
     }
     const refused = isRefused(charges, verdicts)
     for (let i = 0; i < charges.length; i++) {
@@ -241,7 +182,7 @@ export class MemoryStore implements SyncStore, LendingStore {
       this.#hash.high = this.#hashes[2 * i + 1]
       if (verdicts[i].lent) continue
       if (refused && verdicts[i].allowed) {
-        const lent = this.#lentOf(charges[i], nowMs)
+        const lent = this.lentOf(charges[i], nowMs)
         if (lent > 0) this.#hash.of(charges[i].key, limit.space)
         this.#chargeHashed(limit, nowMs, lent, LOOK)
         verdicts[i] = unchargedOf(this.#out, limit)
@@ -260,34 +201,31 @@ export class MemoryStore implements SyncStore, LendingStore {
     return verdicts
   }
 
-  /** Returns what is out of a charge's counter: it counts as spent. It moves the hash. */
-  #lentOf(charge: Charge, nowMs: number): number {
-    const books = this.#lending?.books
-    if (books === undefined || books.size === 0 || !mayBeLent(charge)) return 0
-    return books.outOf(charge.key, charge.limit, nowMs)
+  /** Returns what is lent of a charge's counter: it counts as spent. It may move the hash. Nothing is lent here. */
+  protected lentOf(_charge: Charge, _nowMs: number): number {
+    return 0
   }
 
-  /** Returns the verdict on a cost as if what is lent were spent, for the key that was hashed last. */
-  #withLent(lent: number, limit: Limit, nowMs: number, cost: number, alone: Verdict): Verdict {
-    if (!alone.allowed) return { ...alone, remaining: Math.max(0, alone.remaining - lent) }
-    if (cost + lent > limit.capacity) return lentVerdict(limit.max, alone.resetAfterMs, 1)
-    this.#chargeHashed(limit, nowMs, cost + lent, LOOK)
-    const { allowed, remaining, resetAfterMs, retryAfterMs } = this.#out
-    const isSpent = cost === 0 && remaining === 0
-    if (allowed && !isSpent) return verdictOf(this.#out, limit)
-    return lentVerdict(limit.max, resetAfterMs, Math.max(retryAfterMs, 1))
+  /** Returns the verdict on a cost as if what is lent were spent; `alone` is that without it. It may move the hash. */
+  protected withLent(_charge: Charge, _lent: number, _nowMs: number, _cost: number, alone: Verdict): Verdict {
+    return alone
   }
 
   /**
-   * Evaluates one charge into #out. With LOOK nothing is kept; otherwise the next state is, and `mode` is the id of the
-   * permits that it takes.
+   * Evaluates one charge, and returns the Outcome that the next call reuses. With LOOK nothing is kept; otherwise the
+   * next state is, and `mode` is the id of the permits that it takes.
    */
-  #charge(key: string, limit: Limit, nowMs: number, cost: number, mode: number): void {
+  protected charge(key: string, limit: Limit, nowMs: number, cost: number, mode: number): Readonly<Outcome> {
     this.#hash.of(key, limit.space)
     this.#chargeHashed(limit, nowMs, cost, mode)
+    return this.#out
   }
 
-  /** Like #charge for the key that was hashed last. */
+  protected nowMs(): number {
+    return this.#clock.nowMs()
+  }
+
+  /** Like charge for the key that was hashed last. */
   #chargeHashed(limit: Limit, nowMs: number, cost: number, mode: number): void {
     const id = this.#find()
     if (id !== NONE && !limit.isLog && mode !== LOOK) this.#chargeNumbers(id, limit, nowMs, cost)
@@ -432,8 +370,7 @@ export class MemoryStore implements SyncStore, LendingStore {
 
   /** Takes expired permits again, and returns whether there was room. They are taken in any case. */
   #takeAgain(key: string, limit: Limit, nowMs: number, { id: permit, places }: WantedRenewal): boolean {
-    this.#charge(key, limit, nowMs, places, permit as number)
-    if (this.#out.allowed) return true
+    if (this.charge(key, limit, nowMs, places, permit as number).allowed) return true
     // The counter that refused, which may be a shared one. There is none where not even that had room.
     const id = this.#find()
     if (id === NONE) return false
@@ -517,9 +454,9 @@ function costUpTo(charges: readonly Charge[], verdicts: readonly Verdict[], i: n
   return cost
 }
 
-/** Modes of #charge: look only; charge; anything above is the id of the permits that are taken. */
-const LOOK = -1
-const CHARGE = 0
+/** Modes of charge: look only; charge; anything above is the id of the permits that are taken. */
+export const LOOK = -1
+export const CHARGE = 0
 
 /** Returns what a charge does: a cost of 0 looks, and only an acquire takes permits. */
 function modeOf(limit: Limit, cost: number, permit: number): number {

@@ -6,10 +6,12 @@ import type { RedisClient } from '../redis/connection/client-connection.ts'
 import { ClaimedNames } from './claimed-names.ts'
 import { openShared } from './open-store.ts'
 import type { AppRedisOptions, OpenStore } from './opened-store.ts'
+import { StoreWatch } from './store-watch.ts'
 
 interface SharedStore {
   readonly open: OpenStore
   readonly names: ClaimedNames
+  readonly watch: StoreWatch
   users: number
 }
 
@@ -28,13 +30,10 @@ export function openAppRedis(redis: string | RedisClient, options: AppRedisOptio
   const identity = { secret, keyPrefix, keys, timeoutMs: redisTimeoutMs }
   const name = JSON.stringify(identity)
   const byName = shared.get(redis) ?? new Map<string, SharedStore>()
-  const entry = byName.get(name) ?? {
-    open: openShared({ redis, ...identity, keepAlive: false, events: loggedOnce(log) }),
-    names: new ClaimedNames(),
-    users: 0,
-  }
+  const entry = byName.get(name) ?? openEntry({ redis, ...identity }, log)
   shared.set(redis, byName.set(name, entry))
   entry.users++
+  const unwatch = entry.watch.add(options.observer)
   const claims: (() => void)[] = []
   const claim = (domain: string, encoded: string): string => {
     const { number, release } = entry.names.claim(`${domain} ${encoded}`)
@@ -46,6 +45,7 @@ export function openAppRedis(redis: string | RedisClient, options: AppRedisOptio
   const close = async (): Promise<void> => {
     if (!isOpen) return
     isOpen = false
+    unwatch()
     for (const release of claims) release()
     if (--entry.users > 0) return
     byName.delete(name)
@@ -53,6 +53,12 @@ export function openAppRedis(redis: string | RedisClient, options: AppRedisOptio
     await entry.open.close()
   }
   return { ...entry.open, claim, close }
+}
+
+function openEntry(place: Parameters<typeof openShared>[0], log: (line: string) => void): SharedStore {
+  const watch = new StoreWatch()
+  const open = openShared({ ...place, keepAlive: false, events: { ...loggedOnce(log), ...watch.events } })
+  return { open, names: new ClaimedNames(), watch, users: 0 }
 }
 
 function checkTimeout(timeoutMs: number): void {

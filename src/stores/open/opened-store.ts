@@ -3,6 +3,7 @@ import type { KeyEncoder } from '../../core/key-encoder.ts'
 import type { KeyForm } from '../../core/key-form.ts'
 import type { FailurePolicyEvents } from '../../engine/failure-policy.ts'
 import type { LimiterParts } from '../../engine/limiter.ts'
+import type { Observer } from '../../engine/observer.ts'
 import type { Store } from '../../engine/ports.ts'
 import type { MemoryStore } from '../memory/memory-store.ts'
 import type { BatcherEvents } from '../redis/batch/batcher.ts'
@@ -69,7 +70,11 @@ export interface OpenStore {
 }
 
 /** What an app says of a Redis in addition to where it is. */
-export type AppRedisOptions = Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'>
+export interface AppRedisOptions
+  extends Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'> {
+  /** Receives the deadlines of its servers, and decisions without them. */
+  readonly observer?: Observer | undefined
+}
 
 /** The code that opens Redis: it is loaded when a limit names one. */
 export interface RedisCode {

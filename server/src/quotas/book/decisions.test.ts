@@ -10,7 +10,7 @@ import type { PlannedCharge } from 'sluice/internal/engine/charge'
 import { Limiter, type LimiterParts } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
 import { LeasedStore } from 'sluice/internal/stores/leased/leased-store'
-import { lending } from 'sluice/internal/stores/lending/lending'
+import { LendingMemoryStore } from 'sluice/internal/stores/lending/lending-memory-store'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { openStore } from 'sluice/internal/stores/open/open-store'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -82,7 +82,7 @@ const PLACES: Readonly<Record<string, () => Promise<readonly Node[]>>> = {
   },
   leased: async () => {
     const clock = { nowMs: () => START_MS }
-    const parent = new MemoryStore({ clock, lending: lending() })
+    const parent = new LendingMemoryStore({ clock })
     return ['a', 'b'].map((node) => {
       const store = new LeasedStore(parent, { clock, node, isTimed: false, minHits: 1 })
       return { store, parts: { hash: new KeyedHash(1, 2) } }
