@@ -44,7 +44,7 @@ export function duesOf(
     const { ledger } = charge.rule
     if (ledger === undefined || !isDue(charge, verdicts[i].verdict, isHeld)) continue
     dues ??= []
-    dues.push({ charge, ledger, amount: amountOf(charge, ledger) })
+    dues.push({ charge, ledger, amount: amountOf(charge.cost, ledger) })
   }
   return dues
 }
@@ -58,12 +58,14 @@ function isDue(charge: PlannedCharge, { allowed }: Verdict, isHeld: boolean): bo
   return cost > 0 || (cost === 0 && isHeld && rule.ledger?.amount === 'settled')
 }
 
-function amountOf({ cost }: PlannedCharge, { amount }: RuleLedger): number {
+/** Returns what a request takes of a meter before it is known what it has cost. */
+export function amountOf(cost: number, { amount }: RuleLedger): number {
   return typeof amount === 'number' ? amount : Math.max(1, Math.min(cost, MAX_COUNT))
 }
 
 /** Returns what a hold of a due is to know: how much of it a settled cost takes. */
-export const weightOf = ({ charge, ledger }: Due): number => (ledger.amount === 'settled' ? (charge.weight ?? 1) : 0)
+export const settledWeightOf = ({ charge, ledger }: Due): number =>
+  ledger.amount === 'settled' ? (charge.weight ?? 1) : 0
 
 const NO_LEDGER = {
   code: 'LEDGER_UNAVAILABLE',

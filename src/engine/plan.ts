@@ -302,7 +302,8 @@ function clamp(cost: number): number {
   return cost > MAX_COUNT ? TOO_MUCH : Math.max(-MAX_COUNT, cost)
 }
 
-function weightOf({ cost }: Rule, entries: readonly Entry[]): number {
+/** Returns what a cost of 1 weighs under a rule. */
+export function weightOf({ cost }: Rule, entries: readonly Entry[]): number {
   if (typeof cost === 'number') return cost
   const entry = entries.find(({ key }) => key === cost.by)
   return (entry && cost.weights.get(entry.value)) ?? cost.otherwise

@@ -1,6 +1,6 @@
 import { impossibleVerdict } from '../core/decision.ts'
 import type { LedgerHold } from '../core/ledger-note.ts'
-import { type Due, type Paid, type Payer, weightOf } from './payer.ts'
+import { type Due, type Paid, type Payer, settledWeightOf } from './payer.ts'
 
 /** A Purse pays from one number for each meter, and notes what it is asked. */
 export class Purse implements Payer {
@@ -54,7 +54,7 @@ export class Purse implements Payer {
     const { charge, ledger, amount } = due
     const id = `h${this.#count++}`
     this.#holds.set(id, amount)
-    return { key: charge.key, customer: 'acme', meter: ledger.meter, id, amount, weight: weightOf(due) }
+    return { key: charge.key, customer: 'acme', meter: ledger.meter, id, amount, weight: settledWeightOf(due) }
   }
 }
 

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { until } from '../servers/until.mjs'
 import type { Bench } from './bench.suite.ts'
 
 export function explainFlows(bench: () => Bench): void {
@@ -20,6 +21,31 @@ export function explainFlows(bench: () => Bench): void {
         .waitFor()
       // The key is a secret: it is not part of an address that people send to each other.
       expect(page.url()).not.toContain(key)
+    })
+  })
+
+  it('says why a request gets a 402: which meter, what is left, and what would help', async () => {
+    const { ask } = bench()
+    const { id } = await bench().customer({ tier: null })
+    await ask('PUT', 'meters/pages', { allowance: 2 }, { 'if-match': '*' })
+    const descriptor = { print: 'invoice', customer: id }
+    const paid = async () => (await bench().stand.decide('billing', descriptor, 2)).status
+    await until('the customer is in force', async () => (await paid()) === 200)
+    expect(await paid()).toBe(402)
+    await bench().visit(async (visit) => {
+      const { page } = visit
+      await visit.go('/explain')
+      await page.getByLabel('Domain').selectOption('billing')
+      await page.getByLabel('Key 1').fill('print')
+      await page.getByLabel('Value 1').fill('invoice')
+      await page.getByRole('button', { name: 'Add an entry' }).click()
+      await page.getByLabel('Key 2').fill('customer')
+      await page.getByLabel('Value 2').fill(id)
+      await page.getByRole('button', { name: 'Explain' }).click()
+      await page.getByRole('heading', { name: 'Refused with 402: meter pages has too little left' }).waitFor()
+      const meter = page.getByRole('region', { name: 'Meter pages' })
+      await meter.getByText('Issue credits or a grant').waitFor()
+      await meter.getByText('this is what binds').waitFor()
     })
   })
 

@@ -20,7 +20,7 @@ descriptors:
 
 /**
  * BILLING_RULES count what a customer asked for in a month, which the request names: no rule knows its values. A seat is taken for a year
- * from the first request on.
+ * from the first request on. Pages are paid from the ledger.
  */
 export const BILLING_RULES = `domain: billing
 defaults: { timeout_ms: 5000 }
@@ -32,6 +32,10 @@ descriptors:
         rate_limit: { name: reports, algorithm: fixed_window, unit: day, requests_per_unit: 3 }
   - key: seat
     rate_limit: { name: seats, algorithm: fixed_window, unit: year, anchor: first_hit, requests_per_unit: 1 }
+  - key: print
+    descriptors:
+      - key: customer
+        rate_limit: { name: pages, unit: day, requests_per_unit: 1000, ledger: pages }
 `
 
 /**

@@ -147,6 +147,15 @@ it('HTTP and Envoy go down the waterfall, in every worker, and end in a 402 that
     body: JSON.stringify({ domain: 'paid', descriptors: [{ entries: [{ key: 'customer', value: 'acme' }] }] }),
   })
   expect([json.status, JSON.stringify(await json.json())]).toEqual([402, expect.stringContaining('sluice-ledger')])
+  const asked = { domain: 'paid', descriptors: [{ entries: [{ key: 'customer', value: 'acme' }] }] }
+  expect(await ledger.admin('POST', 'explain', asked)).toMatchObject({
+    admitted: false,
+    counters: [{ rule_name: 'exports', would_refuse: false }],
+    meters: [{ meter: 'exports', takes: 1, customer_id: 'acme', code: 'LEDGER_SHORT', status: 402 }],
+  })
+  expect(await ledger.admin('GET', 'refusals?customer_id=acme')).toMatchObject({
+    refusals: [{ rule: 'customer', reason: 'ledger_short', detail: expect.stringContaining('What would help') }],
+  })
   // Of 1,000 a day, what was refused took nothing.
   const look = await check(node, { cost: 0 })
   expect(look.field).toBeNull()

@@ -687,6 +687,25 @@ export type MeterFields = {
   readonly reason?: string | null | undefined
 }
 
+export type MeterState = {
+  /** the position of the descriptor in the request */
+  readonly descriptor: number
+  readonly rule_id: string
+  readonly rule_name: string
+  readonly meter: string
+  /** what a request of cost 1 takes */
+  readonly takes: number
+  /** who pays; null: no entry leads to a customer */
+  readonly customer_id: string | null
+  /** why it would refuse; null: it would pay */
+  readonly code: 'LEDGER_SHORT' | 'LEDGER_CUSTOMER_UNKNOWN' | 'LEDGER_UNAVAILABLE' | null
+  /** of the refusal */
+  readonly status: number | null
+  /** what the customer has; null: not known */
+  readonly balance: LedgerBalance | null
+  readonly what_would_admit: string
+}
+
 export type NearLimit = {
   /** the id of the node that decided */
   readonly node: string
@@ -1890,6 +1909,8 @@ export interface Operations {
       /** for each descriptor, how it was matched */
       readonly matched: readonly Matched[]
       readonly counters: readonly Counter[]
+      /** what pays for what the limits admit, for each rule with a meter */
+      readonly meters: readonly MeterState[]
     }
   }
   listMeters: {

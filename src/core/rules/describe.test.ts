@@ -39,6 +39,9 @@ describe('describeRule', () => {
     [{ ...FIVE, priority: 0 }, '5 per 1m, sliding_window; priority 0'],
     [{ ...FIVE, response: { status: 503 } }, '5 per 1m, sliding_window; answers 503'],
     [{ ...FIVE, response: {} }, '5 per 1m, sliding_window; answers 429'],
+    [{ ...FIVE, ledger: 'exports' }, '5 per 1m, sliding_window; takes its cost of meter exports'],
+    [{ ...FIVE, ledger: { meter: 'm', amount: 7 } }, '5 per 1m, sliding_window; takes 7 of meter m'],
+    [{ unlimited: true, ledger: { meter: 'm', amount: 'settled' } }, 'unlimited; takes its settled cost of meter m'],
     [{ ...FIVE, replaces: [{ name: 'a' }, { name: 'b' }] }, '5 per 1m, sliding_window; replaces a, b'],
   ])('formats %j as "%s"', (rateLimit, expected) => {
     expect(describeRule(ruleOf(rateLimit))).toBe(expected)

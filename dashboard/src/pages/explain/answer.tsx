@@ -5,6 +5,7 @@ import { Badge, Card } from '../../ui/parts.tsx'
 import { switchTo } from '../rules/switch-change.tsx'
 import { ownSwitch, type Switches } from '../rules/switch-state.ts'
 import { type CounterActions, CounterCard } from './counter-card.tsx'
+import { MeterCard } from './meter-card.tsx'
 import type { Question } from './question.ts'
 import { callerAt } from './raise.ts'
 import { openRaise } from './raise-form.tsx'
@@ -22,6 +23,7 @@ interface AnswerProps {
 export function Answer({ question, answer, switches, reload }: AnswerProps) {
   const { tone, title, sentence } = verdictOf(answer)
   const counters = byWeight(answer.counters)
+  const isMeterBinding = answer.blocked === null && !answer.counters.some((each) => standingOf(each) === 'refuses')
   const entriesOf = ({ descriptor }: Counter) => question.descriptors[descriptor]?.entries ?? []
   const { domain } = question
   const actionsOf = (counter: Counter): CounterActions => ({
@@ -53,6 +55,13 @@ export function Answer({ question, answer, switches, reload }: AnswerProps) {
           entries={entriesOf(counter)}
           isBinding={i === 0 && answer.blocked === null && standingOf(counter) === 'refuses'}
           actions={actionsOf(counter)}
+        />
+      ))}
+      {answer.meters.map((state) => (
+        <MeterCard
+          key={`${state.descriptor} ${state.rule_id}`}
+          state={state}
+          isBinding={isMeterBinding && state.code !== null}
         />
       ))}
       <Card title="How it was matched">

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Counter } from '../../api/operations.ts'
+import type { Counter, MeterState } from '../../api/operations.ts'
 import { byWeight, type Explanation, standingOf, verdictOf, withoutSecrets } from './verdict.ts'
 
 const counter = (changes: Partial<Counter> = {}): Counter => ({
@@ -31,6 +31,7 @@ const answer = (changes: Partial<Explanation>): Explanation => ({
   blocked: null,
   matched: [],
   counters: [],
+  meters: [],
   ...changes,
 })
 
@@ -109,4 +110,32 @@ test('secret values are not put into the address', () => {
     domain: 'api',
     descriptors: [{ entries: [{ key: 'api_key', value: '' }, entries[1]] }],
   })
+})
+
+const meter = (changes: Partial<MeterState> = {}): MeterState => ({
+  descriptor: 0,
+  rule_id: 'user',
+  rule_name: 'per-user',
+  meter: 'exports',
+  takes: 1,
+  customer_id: 'acme',
+  code: null,
+  status: null,
+  balance: null,
+  what_would_admit: 'It is paid: 3 of exports are left.',
+  ...changes,
+})
+
+test('a refusal by the ledger says which meter, with which status, and what would help', () => {
+  const short = meter({ code: 'LEDGER_SHORT', status: 402, what_would_admit: 'Issue credits.' })
+  expect(verdictOf(answer({ admitted: false, counters: [counter()], meters: [meter(), short] }))).toEqual({
+    tone: 'bad',
+    title: 'Refused with 402: meter exports has too little left',
+    sentence: 'The limit of per-user admits it. Issue credits.',
+  })
+  // The limit is asked first.
+  expect(verdictOf(answer({ admitted: false, counters: [refusing()], meters: [short] })).title).toBe(
+    'Refused by per-user',
+  )
+  expect(verdictOf(answer({ counters: [counter()], meters: [meter()] })).tone).toBe('good')
 })

@@ -1,5 +1,5 @@
 import { durationText } from 'sluice/internal/core/duration-text'
-import type { Counter, Operations } from '../../api/operations.ts'
+import type { Counter, MeterState, Operations } from '../../api/operations.ts'
 import type { Question } from './question.ts'
 
 export type Explanation = Operations['explain']['answer']
@@ -34,7 +34,7 @@ export interface Verdict {
 }
 
 /** verdictOf says in a sentence what decides. */
-export function verdictOf({ admitted, blocked, matched, counters }: Explanation): Verdict {
+export function verdictOf({ admitted, blocked, matched, counters, meters }: Explanation): Verdict {
   if (blocked !== null) {
     const why = blocked.reason === null ? '' : ` (${blocked.reason})`
     return {
@@ -44,7 +44,12 @@ export function verdictOf({ admitted, blocked, matched, counters }: Explanation)
     }
   }
   const [first] = byWeight(counters)
-  if (!admitted && first !== undefined) return refusedBy(first, counters)
+  const unpaid = meters.find(({ code }) => code !== null)
+  // Limits are asked first: what they refuse, the ledger does not hear of.
+  if (!admitted && first !== undefined && (unpaid === undefined || standingOf(first) === 'refuses')) {
+    return refusedBy(first, counters)
+  }
+  if (unpaid !== undefined) return unpaidBy(unpaid)
   if (first === undefined) {
     const note = matched.find(({ note: each }) => each !== null)?.note
     return { tone: 'good', title: 'Admitted: no rule applies', sentence: note ?? 'Nothing limits this request.' }
@@ -59,6 +64,22 @@ function refusedBy(first: Counter, all: readonly Counter[]): Verdict {
     tone: 'bad',
     title: `Refused by ${first.rule_name}`,
     sentence: `${usedText(first)} ${first.what_would_admit}${more}`,
+  }
+}
+
+const NOT_PAID: Readonly<Record<NonNullable<MeterState['code']>, string>> = {
+  LEDGER_SHORT: 'has too little left',
+  LEDGER_CUSTOMER_UNKNOWN: 'finds no customer to bill',
+  LEDGER_UNAVAILABLE: 'does not answer',
+}
+
+/** unpaidBy says why a request gets a 402, 429 or 503 that every limit admits. */
+function unpaidBy({ meter, rule_name, code, status, what_would_admit }: MeterState): Verdict {
+  const why = code === null ? 'pays' : NOT_PAID[code]
+  return {
+    tone: 'bad',
+    title: `Refused with ${status}: meter ${meter} ${why}`,
+    sentence: `The limit of ${rule_name} admits it. ${what_would_admit}`,
   }
 }
 

@@ -6,6 +6,9 @@ import { describeRule } from 'sluice/internal/core/rules/describe'
 import { explain } from 'sluice/internal/core/rules/explain'
 import { type Account, stepInto, tierOf } from 'sluice/internal/core/rules/match'
 import type { Domain, Rule, RuleSet } from 'sluice/internal/core/rules/rule-set'
+import { amountOf } from 'sluice/internal/engine/payer'
+import { weightOf } from 'sluice/internal/engine/plan'
+import { payingCustomer } from '../../ledger/rules/paying-customer.ts'
 import { shownKey } from '../../observe/shown-entries.ts'
 import type { Actor } from '../../quotas/audit/actor.ts'
 import type { CallerEntries } from '../../quotas/book/caller-entries.ts'
@@ -59,8 +62,17 @@ export interface LookedCounter {
   readonly isImpossible: boolean
   /** Whose request it is, where an entry on the way to the rule names a customer or carries an API key. */
   readonly customerId?: string | undefined
+  /** The meter that pays for what the limit admits, what a request of cost 1 takes of it, and who pays. */
+  readonly ledger?: LookedMeter | undefined
   /** Of a counter that refuses: extra budget of the caller, in the order of its use. */
   readonly grants?: readonly LookedGrant[]
+}
+
+export interface LookedMeter {
+  readonly meter: string
+  readonly takes: number
+  /** Undefined: no entry leads to a customer. */
+  readonly customerId: string | undefined
 }
 
 export interface LookedGrant {
@@ -228,6 +240,11 @@ export class Counters {
           key: `${domain.name}|${rule.id}|${this.#shown(domain, rule, entries)}`,
           ...figuresOf(rule.limit, verdict),
           customerId: customerOf(account)?.id,
+          ledger: rule.ledger && {
+            meter: rule.ledger.meter,
+            takes: amountOf(weightOf(rule, all), rule.ledger),
+            customerId: payingCustomer(book?.accounts, entries),
+          },
           grants,
         }
       }),

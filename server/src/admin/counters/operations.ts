@@ -27,6 +27,7 @@ import { findKey } from '../keys/find-key.ts'
 import { LIMIT_STATES, limitsJson, SOURCE } from '../limits/limit-states.ts'
 import type { LookedBlock, LookedCounter } from './counters.ts'
 import { COUNTERS } from './counters.ts'
+import { METER_STATE, meterStates } from './meter-states.ts'
 
 const ASKED = { domain: needed(text(256)), descriptors: needed(DESCRIPTORS) } as const
 
@@ -280,7 +281,7 @@ export const COUNTER_OPERATIONS = [
     path: '/explain',
     tag: 'explain',
     role: 'viewer',
-    summary: 'why a request is refused: every rule that matches, its counter now, and what would admit it',
+    summary: 'why a request is refused: every rule that matches, its counter and meter now, and what would admit it',
     body: named('AskedToExplain', object(ASKED)),
     answer: {
       status: 200,
@@ -289,6 +290,7 @@ export const COUNTER_OPERATIONS = [
         blocked: nullable(BLOCKED, 'what refuses it before any rule is asked'),
         matched: needed(list(MATCHED), 'for each descriptor, how it was matched'),
         counters: needed(list(COUNTER)),
+        meters: needed(list(METER_STATE), 'what pays for what the limits admit, for each rule with a meter'),
       }),
     },
     errors: ['DOMAIN_UNKNOWN', 'REDIS_UNREACHABLE'],
@@ -298,8 +300,11 @@ export const COUNTER_OPERATIONS = [
       const target = targetOf(call.body)
       const block = parts.blockOf(target)
       const counters = await parts.look(target)
-      const admitted = block === undefined && !counters.some(wouldRefuse)
-      return { body: { admitted, blocked: blockJson(block), matched, counters: counters.map(counterJson) } }
+      const meters = await meterStates(call, counters)
+      const isPaid = meters.every(({ code }) => code === null)
+      const admitted = block === undefined && !counters.some(wouldRefuse) && isPaid
+      const body = { admitted, blocked: blockJson(block), matched, counters: counters.map(counterJson), meters }
+      return { body }
     },
   }),
 ]

@@ -1,16 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { LedgerHold } from 'sluice/internal/core/ledger-note'
 import { Lru } from 'sluice/internal/core/lru'
-import type { Entry } from 'sluice/internal/core/request'
-import type { AccountLookup } from 'sluice/internal/core/rules/match'
-import { type Due, type Paid, type Payer, weightOf } from 'sluice/internal/engine/payer'
+import { type Due, type Paid, type Payer, settledWeightOf } from 'sluice/internal/engine/payer'
 import type { Quotas } from 'sluice/internal/engine/quotas'
-import { CustomerRecord, KeyRecord } from '../../quotas/book/records.ts'
 import type { Operation } from '../core/account-state.ts'
 import type { LedgerAnswer } from '../ledger-batch.ts'
 import { LateJobs } from './late-jobs.ts'
 import type { LedgerPort } from './ledger-port.ts'
 import { awayRefusal, type PaidMeter, paidNote, type Refused, shortRefusal, strangerRefusal } from './notes.ts'
+import { payingCustomer } from './paying-customer.ts'
 
 /** Events of a RulePayer, for the log. */
 export interface RulePayerEvents {
@@ -142,7 +140,7 @@ export class RulePayer implements Payer {
       this.#options.events.unavailable(meter, 'the service has no database (--database)')
       return awayRefusal(meter)
     }
-    const customer = customerOf(this.#quotas?.().accounts, due.charge.entries)
+    const customer = payingCustomer(this.#quotas?.().accounts, due.charge.entries)
     if (customer === undefined) return strangerRefusal(meter)
     const known = this.#refusedLately(customer, meter, due.amount)
     if (known !== undefined) return known
@@ -218,16 +216,5 @@ const keyOf = (customer: string, meter: string): string => `${customer}\n${meter
 
 function holdOf(step: Step): LedgerHold {
   const { due, customer, meter, id } = step
-  return { key: due.charge.key, customer, meter, id, amount: due.amount, weight: weightOf(due) }
-}
-
-/** Returns the customer whom the first entry that is known leads to. A key that is not good any more leads nowhere. */
-function customerOf(accounts: AccountLookup | undefined, entries: readonly Entry[]): string | undefined {
-  if (accounts === undefined) return undefined
-  for (const entry of entries) {
-    const account = accounts('', entry)
-    if (account instanceof CustomerRecord) return account.id
-    if (account instanceof KeyRecord && !account.isGone() && account.customer?.isKnown) return account.customer.id
-  }
-  return undefined
+  return { key: due.charge.key, customer, meter, id, amount: due.amount, weight: settledWeightOf(due) }
 }
