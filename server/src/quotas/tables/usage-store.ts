@@ -1,5 +1,4 @@
-import { readCursor, writeCursor } from '../audit/cursor.ts'
-import type { Database, Page } from '../database/database.ts'
+import type { Database } from '../database/database.ts'
 
 export interface UsageQuery {
   readonly customerId?: string | undefined
@@ -38,11 +37,6 @@ export interface UsageBatch {
   readonly node: string
   readonly id: string
   readonly counts: readonly UsageCount[]
-}
-
-export interface KeyUsageQuery extends UsageQuery {
-  readonly keyId?: string | undefined
-  readonly limitName?: string | undefined
 }
 
 export interface UsageRetention {
@@ -86,33 +80,6 @@ export class UsageStore {
     return counted
   }
 
-  /** Returns sums in the order of time, customers and limits. Days are whole days of UTC. */
-  async read(query: KeyUsageQuery): Promise<Page<UsageRow>> {
-    const { customerId = null, keyId = null, limitName = null, fromMs, toMs, granularity } = query
-    const size = Math.min(Math.max(Math.trunc(query.limit) || 1, 1), MOST)
-    const after = query.after === undefined ? [null, null, null] : placeOf(query.after)
-    const rows = await this.#db.query<SumRow>(granularity === 'hour' ? HOURS : DAYS, [
-      customerId,
-      keyId,
-      limitName,
-      fromMs,
-      toMs,
-      ...after,
-      size + 1,
-    ])
-    const items = rows.slice(0, size).map(
-      ({ customer_id, limit_name, at, ...sums }): UsageRow => ({
-        customerId: customer_id,
-        limit: limit_name,
-        atMs: at,
-        ...sums,
-      }),
-    )
-    const last = items.at(-1)
-    const isMore = rows.length > size && last !== undefined
-    return { items, next: isMore ? cursorOf(last) : undefined }
-  }
-
   /** Sums up hours that are old enough as days, and deletes what is older still. It may run on several nodes. */
   async rollUp({ hoursForMs, daysForMs }: UsageRetention = USAGE_RETENTION): Promise<void> {
     const now = this.#now()
@@ -132,7 +99,6 @@ export class UsageStore {
 // Times are compared as numbers of seconds: a session's time zone has no say.
 const hourOf = (ms: string): string => `to_timestamp(floor(${ms} / 3600000) * 3600)`
 const dayOf = (time: string): string => `to_timestamp(floor(extract(epoch FROM ${time}) / 86400) * 86400)`
-const msOf = (time: string): string => `(extract(epoch FROM ${time}) * 1000)::int8`
 
 /** A node's part of what it shares with others: one of sixteen. */
 const PART = "('x' || left(md5($1), 1))::bit(4)::int::int2"
@@ -167,50 +133,6 @@ WITH fresh AS (
     cost = sluice.usage_by_tier.cost + excluded.cost
 )
 SELECT EXISTS (SELECT FROM fresh) AS counted`
-
-interface SumRow {
-  readonly customer_id: string
-  readonly limit_name: string
-  readonly at: number
-  readonly allowed: number
-  readonly refused: number
-  readonly cost: number
-}
-
-const MOST = 10_000
-
-function cursorOf({ atMs, customerId, limit }: UsageRow): string {
-  return writeCursor('usage', JSON.stringify([atMs, customerId, limit]))
-}
-
-function placeOf(cursor: string): readonly [atMs: number, customerId: string, limit: string] {
-  return JSON.parse(readCursor(cursor, 'usage'))
-}
-
-const MATCHES = `($1::text IS NULL OR customer_id = $1) AND ($2::text IS NULL OR api_key_id = $2) AND ($3::text IS NULL OR limit_name = $3)`
-const SUMS = 'sum(allowed)::int8 AS allowed, sum(refused)::int8 AS refused, sum(cost)::int8 AS cost'
-const FROM_MS = 'to_timestamp($4::float8 / 1000)'
-const TO_MS = 'to_timestamp($5::float8 / 1000)'
-
-const page = (time: string): string => `
-GROUP BY customer_id, limit_name, ${time}
-HAVING $6::float8 IS NULL OR (${time}, customer_id, limit_name) > (to_timestamp($6::float8 / 1000), $7::text, $8::text)
-ORDER BY ${time}, customer_id, limit_name LIMIT $9::int`
-
-const HOURS = `
-SELECT customer_id, limit_name, ${msOf('hour')} AS at, ${SUMS} FROM sluice.usage_hourly
-WHERE ${MATCHES} AND hour >= ${FROM_MS} AND hour < ${TO_MS} ${page('hour')}`
-
-// A day is read whole, however late it begins or early it ends within the time that was asked for.
-const DAYS = `
-SELECT customer_id, limit_name, ${msOf('day')} AS at, ${SUMS} FROM (
-  SELECT customer_id, limit_name, ${dayOf('hour')} AS day, allowed, refused, cost FROM sluice.usage_hourly
-  WHERE ${MATCHES} AND hour >= ${FROM_MS} AND hour < ${TO_MS} + interval '24 hours'
-  UNION ALL
-  SELECT customer_id, limit_name, day, allowed, refused, cost FROM sluice.usage_daily
-  WHERE ${MATCHES} AND day >= ${FROM_MS} AND day < ${TO_MS}
-) AS both_tables
-WHERE day >= ${FROM_MS} AND day < ${TO_MS} ${page('day')}`
 
 const ROLL_UP = `
 WITH old AS (
