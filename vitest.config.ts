@@ -70,6 +70,10 @@ const WITH_PGLITE = [
   'server/src/quotas/**/*.test.ts',
   'server/src/app/usage/*.test.ts',
   'server/src/ledger/ledger.test.ts',
+  'server/src/admin/**/*.test.ts',
+  'server/src/app/quotas/first-token-file.test.ts',
+  'tests/attacks/admin.test.ts',
+  'tests/attacks/ledger.test.ts',
 ]
 
 /** Loaded before every test file. */
@@ -125,7 +129,11 @@ export default defineConfig({
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
       project('units', UNITS, { exclude: [...ALONE, ...WITH_PGLITE], sharesModules: true, hasServers: true }),
-      project('sluice', ['tests/**/*.test.ts'], { exclude: ALONE, sharesModules: true, hasServers: true }),
+      project('sluice', ['tests/**/*.test.ts'], {
+        exclude: [...ALONE, ...WITH_PGLITE],
+        sharesModules: true,
+        hasServers: true,
+      }),
       project('quotas', WITH_PGLITE, { sharesModules: true, hasServers: true }),
       project('alone', ALONE, { hasServers: true }),
       project('client', ['client/src/**/*.test.ts'], { sharesModules: true }),

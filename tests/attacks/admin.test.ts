@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { AdminTokens } from '../../server/src/admin/access/admin-tokens.ts'
 import { startAdmin } from '../../server/src/admin/admin-kit.suite.ts'
 import { KeptAnswers } from '../../server/src/admin/api/kept-answers.ts'
-import { AdminClock, MemoryAudit, MemoryTokens } from '../../server/src/admin/memory-ports.suite.ts'
 import { until } from '../servers/until.mjs'
 
 /** Sends a request as it is, and returns the status line and the body. */
@@ -203,8 +202,7 @@ describe('web pages', () => {
 
 describe('tokens', () => {
   it('are compared by digests of one length, whatever was sent', async () => {
-    const clock = new AdminClock()
-    const store = new MemoryTokens(clock, new MemoryAudit(clock))
+    const { tokens: store, clock } = await startAdmin()
     const asked: string[] = []
     store.find = async (hash) => {
       asked.push(hash)
@@ -259,6 +257,7 @@ describe('floods', () => {
 
   it('of one token are refused for that token alone', async () => {
     const { ask, tokens } = await startAdmin()
+    const find = vi.spyOn(tokens, 'find')
     const statuses = new Map<number, number>()
     for (let i = 0; i < 610; i++) {
       const { status } = await ask('GET', '/stats', { as: 'viewer' })
@@ -269,14 +268,14 @@ describe('floods', () => {
       [429, 10],
     ])
     expect((await ask('GET', '/stats', { as: 'operator' })).status).toBe(200)
-    expect(tokens.lookups).toBeGreaterThan(0)
+    expect(find).toHaveBeenCalled()
   })
 
   it('of a session that was revoked are refused before its token is looked up', async () => {
     const { ask, tokens, token } = await startAdmin()
     const login = await ask('POST', 'session', { as: 'none', body: { token: token.viewer } })
     const cookie = (login.headers.get('set-cookie') ?? '').split(';')[0]
-    const viewer = (await tokens.list()).find(({ role }) => role === 'viewer')
+    const viewer = (await tokens.list()).find(({ name }) => name === 'the viewer')
     await ask('DELETE', `tokens/${viewer?.id}`)
     const statuses = new Map<number, number>()
     for (let i = 0; i < 610; i++) {

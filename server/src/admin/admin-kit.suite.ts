@@ -1,11 +1,18 @@
-import { createHmac } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { loadRules } from 'sluice/internal/core/rules/load'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { onTestFinished } from 'vitest'
-import type { UsageRow } from '../quotas/tables/usage-store.ts'
+import type { AuditEntry } from '../quotas/audit/audit-log.ts'
+import type { Sql } from '../quotas/database/database.ts'
+import { makePglite } from '../quotas/database/databases.suite.ts'
+import { type Quotas, quotasOn } from '../quotas/open/open-quotas.ts'
+import type { UsageCount } from '../quotas/tables/usage-store.ts'
+import { UsagePages } from '../quotas/usage/usage-pages.ts'
+import { SealedSecrets } from '../quotas/webhooks/sealed-secrets.ts'
+import { WebhookStore } from '../quotas/webhooks/webhook-store.ts'
 import { newToken } from './access/admin-tokens.ts'
 import { ACTIVITY } from './activity/fleet-activity.ts'
 import { type AdminSources, adminServer } from './admin-server.ts'
@@ -33,17 +40,7 @@ import type { FleetList } from './fleet/fleet-questions.ts'
 import { LEDGER } from './ledger/ledger-key.ts'
 import { MemoryLedger } from './ledger/memory-ledger.suite.ts'
 import { LIVE } from './live/live-frames.ts'
-import {
-  AdminClock,
-  ManualLive,
-  MemoryAudit,
-  MemoryCounters,
-  MemoryQuotas,
-  MemoryRuleTable,
-  MemoryTokens,
-  pageOf,
-} from './memory-ports.suite.ts'
-import { MemoryWebhooks } from './memory-webhooks.suite.ts'
+import { AdminClock, ManualCounters, ManualLive } from './manual-parts.suite.ts'
 import { NODES } from './nodes/fleet-nodes.ts'
 import { type AdminApiOptions, openAdminApi } from './open-admin-api.ts'
 import { RECENT } from './refusals/recent-callers.ts'
@@ -67,18 +64,19 @@ descriptors:
         rate_limit: {unit: minute, requests_per_unit: 5}
 `
 
-/** An AdminKit is an admin server on loopback with everything in memory, and a token for each role. */
+/**
+ * An AdminKit is an admin server on loopback with a token for each role. Its database is a PGlite; views of the fleet answer what
+ * the test says.
+ */
 export interface AdminKit {
   readonly url: string
   readonly server: Server
   readonly clock: AdminClock
-  readonly quotas: MemoryQuotas
-  readonly tokens: MemoryTokens
-  readonly audit: MemoryAudit
-  readonly counters: MemoryCounters
+  readonly quotas: Quotas['store']
+  readonly tokens: Quotas['tokens']
+  readonly counters: ManualCounters
   readonly live: ManualLive
-  readonly webhooks: MemoryWebhooks
-  readonly usage: UsageRow[]
+  readonly webhooks: WebhookStore
   readonly previewed: (readonly ProposedChange[])[]
   readonly failures: unknown[]
   /** What overviews were asked for. */
@@ -88,6 +86,10 @@ export interface AdminKit {
   readonly inForce: { of: (changes: readonly ProposedChange[]) => InForce }
   /** In clear, by role. */
   readonly token: Readonly<Record<'viewer' | 'operator' | 'admin' | 'ledger', string>>
+  /** Returns the entries of the audit log, the oldest first. */
+  audited(): Promise<readonly AuditEntry[]>
+  /** Counts what customers used. */
+  used(...counts: readonly UsageCount[]): Promise<void>
   /** ask sends a request as an admin, by default. */
   ask(method: string, path: string, options?: AskOptions): Promise<Answer>
 }
@@ -156,41 +158,27 @@ function partsOf(provided: Provided): AdminParts {
 /** startAdmin starts an AdminKit. It ends with the test. */
 export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
   const clock = new AdminClock()
-  const audit = new MemoryAudit(clock)
   const rules = loadRules([{ file: 'shop.yaml', text: SHOP }])
-  const quotas = new MemoryQuotas(clock, audit)
-  const tokens = new MemoryTokens(clock, audit)
-  const counters = new MemoryCounters(rules)
+  const database = await (await makePglite()).open()
+  const stored = await quotasOn(database, { now: clock.now, secret: 'installation' })
+  const { store: quotas, audit, tokens } = stored
+  const counters = new ManualCounters(rules)
   const live = new ManualLive()
-  const webhooks = new MemoryWebhooks(clock, audit)
-  const usage: UsageRow[] = []
+  const sealed = new SealedSecrets(() => stored.keys.keyFor('webhook secrets'))
+  const webhooks = new WebhookStore({ ...stored, sealed, now: clock.now })
   const previewed: (readonly ProposedChange[])[] = []
   const failures: unknown[] = []
   const asked: unknown[] = []
   const inForce: AdminKit['inForce'] = { of: () => ({ rules: [], warnings: [] }) }
   const problems: Problems = { ofTier: () => undefined, ofOverride: () => undefined, ofScope: () => undefined }
-  const made = { viewer: '', operator: '', admin: '', ledger: '' }
-  for (const role of options.withoutTokens ? [] : (['viewer', 'operator', 'admin', 'ledger'] as const)) {
-    const { token, kept } = newToken({ name: `the ${role}`, role }, clock.now())
-    tokens.kept.set(kept.id, kept)
-    made[role] = token
-  }
+  const token = options.withoutTokens ? NO_TOKENS : await tokenOfEachRole(database, clock)
   const { api, access } = openAdminApi({
     parts: partsOf({
       quotas,
       tokens,
       audit,
-      usage: {
-        read: async ({ customerId, fromMs, toMs, after, limit }) =>
-          pageOf(
-            usage.filter(
-              (row) => (customerId ?? row.customerId) === row.customerId && row.atMs >= fromMs && row.atMs < toMs,
-            ),
-            ({ atMs, customerId: id }) => `${atMs}/${id}`,
-            { after, limit },
-          ),
-      },
-      ruleTable: new MemoryRuleTable(clock),
+      usage: new UsagePages(database),
+      ruleTable: stored.rules,
       counters,
       preview: {
         preview: async (changes) => {
@@ -308,9 +296,9 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
       },
       problems,
       fleet: { wait: async () => undefined, completeUntilMs: async () => clock.now() - 2_000 },
-      apiKeys: { hash: (key) => createHmac('sha256', 'installation').update(key).digest('hex') },
+      apiKeys: stored.apiKeys,
       webhooks,
-      ledger: new MemoryLedger(quotas, audit, clock.now),
+      ledger: new MemoryLedger(quotas, clock.now),
       rules: () => rules,
     }),
     setTokens: [],
@@ -344,7 +332,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     const response = await fetch(`${url}${path.startsWith('/') ? path : `/admin/v1/${path}`}`, {
       method,
       headers: {
-        ...(as !== 'none' && { authorization: `Bearer ${made[as]}` }),
+        ...(as !== 'none' && { authorization: `Bearer ${token[as]}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
@@ -362,17 +350,35 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     clock,
     quotas,
     tokens,
-    audit,
     counters,
     live,
     webhooks,
-    usage,
     previewed,
     failures,
     asked,
     problems,
     inForce,
-    token: made,
+    token,
+    audited: async () => (await audit.list({ limit: 1_000 })).items.toReversed(),
+    used: async (...counts) => {
+      await stored.usage.add({ node: 'kit', id: randomUUID(), counts })
+    },
     ask,
   }
+}
+
+const NO_TOKENS = { viewer: '', operator: '', admin: '', ledger: '' }
+
+/** Makes a token for each role, of which the audit log has nothing. */
+async function tokenOfEachRole(database: Sql, clock: AdminClock): Promise<typeof NO_TOKENS> {
+  const roles = ['viewer', 'operator', 'admin', 'ledger'] as const
+  // Lists begin with the newest.
+  const made = roles.map((role, i) => newToken({ name: `the ${role}`, role }, clock.now() - i))
+  await database.query(
+    `INSERT INTO sluice.tokens (id, name, hash, prefix, role, created_at)
+     SELECT id, name, hash, prefix, role, to_timestamp("createdAtMs"::float8 / 1000)
+     FROM jsonb_to_recordset($1::jsonb) AS r (id text, name text, hash text, prefix text, role text, "createdAtMs" int8)`,
+    [JSON.stringify(made.map(({ kept }) => kept))],
+  )
+  return Object.fromEntries(made.map(({ token }, i) => [roles[i], token])) as typeof NO_TOKENS
 }

@@ -170,12 +170,12 @@ describe('lists', () => {
 
 describe('changes', () => {
   it('are noted with who, from where and why', async () => {
-    const { ask, audit, tokens } = await startAdmin()
+    const { ask, audited, tokens } = await startAdmin()
     await ask('POST', 'customers', { body: CREATE, as: 'operator', headers: { 'sluice-reason': 'gr%C3%BC%C3%9Fe' } })
     await ask('POST', 'blocks', { body: { customer_id: 'acme', reason: 'abuse' }, as: 'operator' })
     const operator = (await tokens.list()).find(({ role }) => role === 'operator')
     const by = { id: operator?.id, name: 'the operator', address: '127.0.0.1' }
-    expect(audit.entries.map(({ action, actor }) => [action, actor])).toEqual([
+    expect((await audited()).map(({ action, actor }) => [action, actor])).toEqual([
       ['customers.put', { ...by, reason: 'grüße' }],
       ['blocks.put', { ...by, reason: 'abuse' }],
     ])

@@ -158,9 +158,9 @@ const STEPS: readonly Step[] = [
 /** Streams have no end: their form is seen in live.test.ts. */
 const STREAMS = ['watchLive']
 
-function filled(kit: AdminKit): void {
+async function fillKit(kit: AdminKit): Promise<void> {
   kit.live.tick()
-  kit.usage.push({ customerId: 'acme', limit: 'default', atMs: kit.clock.ms - 1, allowed: 9, refused: 1, cost: 9 })
+  await kit.used({ customerId: 'acme', limit: 'default', atMs: kit.clock.ms - 1, allowed: 9, refused: 1, cost: 9 })
   kit.counters.limits = [
     {
       descriptor: 'default',
@@ -185,7 +185,7 @@ function filled(kit: AdminKit): void {
 describe('the admin API', () => {
   it('answers every operation as its OpenAPI description says', async () => {
     const kit = await startAdmin()
-    filled(kit)
+    await fillKit(kit)
     const described = (await kit.ask('GET', 'openapi.json')).json as unknown as OpenApi
     expect(described.openapi).toBe('3.1.0')
     const ajv = new Ajv2020({ strict: false })
@@ -221,7 +221,7 @@ describe('the admin API', () => {
 
   it('previews every change, and changes nothing', async () => {
     const kit = await startAdmin()
-    filled(kit)
+    await fillKit(kit)
     const described = (await kit.ask('GET', 'openapi.json')).json as unknown as OpenApi
     const ajv = new Ajv2020({ strict: false })
     ajv.addSchema({ $id: 'api', components: described.components })
@@ -229,12 +229,12 @@ describe('the admin API', () => {
     const made: Record<string, string> = {}
     const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (_, name: string) => made[name])
     for (const [id, method, path, options] of STEPS.filter(([step]) => changes.has(step))) {
-      const entries = kit.audit.entries.length
+      const entries = (await kit.audited()).length
       const joint = path.includes('?') ? '&' : '?'
       const answer = await kit.ask(method, `${fill(path)}${joint}dry_run=true`, options)
       expect([id, answer.status, answer.json.dry_run]).toEqual([id, 200, true])
       expect(wrongWith(ajv, operationNamed(described, id), answer), id).toEqual([])
-      expect(kit.audit.entries).toHaveLength(entries)
+      expect(await kit.audited()).toHaveLength(entries)
       const done = await kit.ask(method, fill(path), options)
       if (typeof done.json.id === 'string') made[id] = done.json.id
     }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { startAdmin } from '../admin-kit.suite.ts'
 import { newToken } from './admin-tokens.ts'
 import { isLoopback, requireSafeBind } from './loopback.ts'
@@ -46,7 +46,7 @@ describe('tokens', () => {
     expect((await ask('GET', 'nodes', asNew)).status).toBe(200)
     clock.ms = Date.parse('2026-03-01T11:00:00Z')
     expect((await ask('GET', 'nodes', asNew)).status).toBe(401)
-    const viewer = (await tokens.list()).find(({ role }) => role === 'viewer')
+    const viewer = (await tokens.list()).find(({ name }) => name === 'the viewer')
     await ask('DELETE', `tokens/${viewer?.id}`)
     const refused = await ask('GET', 'nodes', { as: 'viewer' })
     expect([refused.status, refused.json.code]).toEqual([401, 'ADMIN_TOKEN_REQUIRED'])
@@ -102,10 +102,11 @@ describe('failed logins', () => {
 
   it('ask the database only about what looks like a token of ours', async () => {
     const { ask, tokens } = await startAdmin()
+    const find = vi.spyOn(tokens, 'find')
     for (const token of ['x', 'sluice_short', `${'y'.repeat(1024)}`, "sluice_' OR 1=1 --"]) {
       expect((await ask('POST', 'session', { as: 'none', body: { token } })).status).toBe(401)
     }
-    expect(tokens.lookups).toBe(0)
+    expect(find).not.toHaveBeenCalled()
   })
 })
 
@@ -154,7 +155,7 @@ describe('sessions', () => {
     expect((await kit.ask('GET', 'nodes', second)).status).toBe(401)
     const third = await open()
     expect((await kit.ask('GET', 'nodes', third)).status).toBe(200)
-    const viewer = (await kit.tokens.list()).find(({ role }) => role === 'viewer')
+    const viewer = (await kit.tokens.list()).find(({ name }) => name === 'the viewer')
     await kit.ask('DELETE', `tokens/${viewer?.id}`)
     expect((await kit.ask('GET', 'nodes', third)).status).toBe(401)
   })

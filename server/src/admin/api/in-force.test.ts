@@ -123,7 +123,7 @@ describe('a scope', () => {
 
 describe('where a change is in force', () => {
   it('is answered, previewed and audited, the lowered ones first', async () => {
-    const { ask, audit } = await start(MIXED, ['A warning.'])
+    const { ask, audited } = await start(MIXED, ['A warning.'])
     const plain = (requests_per_unit: number, unit: string) => ({
       ...{ requests_per_unit, unit, window_ms: 60_000, burst: null },
     })
@@ -138,18 +138,18 @@ describe('where a change is in force', () => {
     const made = await ask('POST', PATH, { body })
     expect(made.json).toMatchObject(listing)
     const rules = listed.toReversed()
-    expect(audit.entries.at(-1)?.actor.inForceOn?.get(`overrides/${made.json.id}`)).toEqual({ total: 2, rules })
+    expect((await audited()).at(-1)?.after).toMatchObject({ id: made.json.id, inForceOn: { total: 2, rules } })
     const gone = await ask('DELETE', `${PATH}/${made.json.id}`, { headers: { 'if-match': '*' } })
     expect([gone.status, gone.json]).toEqual([200, listing])
   })
 
   it('is a list of at most 100, with how many there are', async () => {
-    const { ask, audit } = await start(Array.from({ length: 120 }, (_, i) => rule(`d${i}`, 'raised')))
+    const { ask, audited } = await start(Array.from({ length: 120 }, (_, i) => rule(`d${i}`, 'raised')))
     const { json } = await ask('POST', PATH, { body: { ...BODY, all: true } })
     expect([json.in_force_on, json.in_force_on_total]).toEqual([expect.objectContaining({ length: 100 }), 120])
-    expect(audit.entries.at(-1)?.actor.inForceOn?.get(`overrides/${json.id}`)).toMatchObject({
-      total: 120,
-      rules: { length: 20 },
+    expect((await audited()).at(-1)?.after).toMatchObject({
+      id: json.id,
+      inForceOn: { total: 120, rules: { length: 20 } },
     })
   })
 

@@ -33,10 +33,10 @@ async function acme() {
 
 describe('a customer and its parts', () => {
   it('are one answer, which has what is of its keys, too, and nothing of others', async () => {
-    const { read, usage, clock } = await acme()
+    const { read, used, clock } = await acme()
     const todayMs = clock.ms - (clock.ms % 86_400_000)
     const row = { customerId: 'acme', limit: 'shop/user', allowed: 1, refused: 0, cost: 1 }
-    for (const days of [-1, 0, 29, 30]) usage.push({ ...row, atMs: todayMs - days * 86_400_000 })
+    await used(...[-1, 0, 29, 30].map((days) => ({ ...row, atMs: todayMs - days * 86_400_000 })))
     const all = await read(EVERYTHING)
     expect(Object.keys(all).sort()).toEqual([...EVERYTHING.split(','), 'problems'].sort())
     const subjects = (name: string) =>
@@ -52,7 +52,7 @@ describe('a customer and its parts', () => {
     expect(all.usage.items.map(({ at }) => at?.slice(0, 10))).toEqual(['2026-01-31', '2026-03-01'])
     expect(all.refusals.refusals).toMatchObject([{ customer_id: 'acme' }])
     expect(all.limits).toEqual({ limits: [], omitted: 0 })
-    expect(all.changes.items[0]).toMatchObject({ action: 'grants.put', customer_id: 'acme' })
+    expect(all.changes.items[0]).toMatchObject({ action: 'blocks.put', customer_id: 'acme' })
     expect(all.problems).toEqual([])
   })
 
@@ -66,7 +66,11 @@ describe('a customer and its parts', () => {
   it('say of a list that it goes on', async () => {
     const { read, quotas } = await acme()
     const by = { id: 't', name: 't', address: undefined, reason: undefined }
-    for (let i = 0; i < 500; i++) await quotas.put('grants', grant(`g${i}`, 'acme', 1), by)
+    const more = Array.from({ length: 500 }, (_, i) => grant(`g${i}`, 'acme', 1))
+    await quotas.changeAll(
+      more.map((record) => ({ table: 'grants', id: record.id, record })),
+      by,
+    )
     const { grants } = await read('grants')
     expect([grants.items.length, grants.has_more]).toEqual([500, true])
   })

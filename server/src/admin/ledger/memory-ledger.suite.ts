@@ -4,20 +4,16 @@ import { MemoryAccount } from '../../ledger/core/memory-account.suite.ts'
 import { answerWithout, type LedgerAnswer } from '../../ledger/ledger-batch.ts'
 import type { LedgerService } from '../../ledger/ledger-service.ts'
 import { termsOf } from '../../ledger/terms-of.ts'
-import type { Actor } from '../../quotas/audit/actor.ts'
 import type { Offered, Records } from '../api/parts.ts'
-import type { MemoryAudit } from '../memory-ports.suite.ts'
 
 /** A ledger in memory, as far as the API can see. */
 export class MemoryLedger implements Offered<LedgerService> {
   readonly #records: Records
-  readonly #audit: MemoryAudit
   readonly #now: () => number
   readonly #accounts = new Map<string, MemoryAccount>()
 
-  constructor(records: Records, audit: MemoryAudit, now: () => number) {
+  constructor(records: Records, now: () => number) {
     this.#records = records
-    this.#audit = audit
     this.#now = now
   }
 
@@ -40,10 +36,8 @@ export class MemoryLedger implements Offered<LedgerService> {
     return Promise.all(all.map(({ customerId, meterId, operation }) => this.ask(customerId, meterId, operation)))
   }
 
-  async change(customerId: string, meterId: string, operation: Operation, by: Actor): Promise<LedgerAnswer> {
-    const answer = await this.ask(customerId, meterId, operation)
-    this.#audit.note(by, `ledger.${operation.kind}`, `${customerId}/${meterId}`, undefined, operation)
-    return answer
+  change(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
+    return this.ask(customerId, meterId, operation)
   }
 
   async accounts(customerId: string) {

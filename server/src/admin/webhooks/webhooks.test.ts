@@ -31,7 +31,7 @@ describe('webhooks of the admin API', () => {
       'WEBHOOK_SECRET_INVALID',
       false,
     ])
-    expect(webhooks.secrets).toEqual([secret])
+    expect((await webhooks.list({ limit: 9 })).items).toHaveLength(1)
   })
 
   it.each(['http://example.com/', 'https://127.0.0.1/', 'https://10.0.0.1/', 'https://u:p@example.com/', 'nonsense'])(
@@ -60,7 +60,8 @@ describe('webhooks of the admin API', () => {
   it('are only checked by a dry run, which shows no secret', async () => {
     const { ask, webhooks } = await startAdmin()
     const { status, json, text } = await ask('POST', 'webhooks?dry_run=true', { body: { url: URL } })
-    expect([status, json.changes, text.includes('whsec_'), webhooks.kept.size]).toMatchObject([
+    const { items } = await webhooks.list({ limit: 9 })
+    expect([status, json.changes, text.includes('whsec_'), items.length]).toMatchObject([
       200,
       [{ kind: 'webhook', before: null, after: { url: URL } }],
       false,
