@@ -77,6 +77,11 @@ export function impossibleVerdict(limit: number, remaining: number, resetAfterMs
   return { kind: 'impossible', allowed: false, limit, remaining, resetAfterMs, maxCost }
 }
 
+/** Returns the answer of a rule that was not asked, because another one refuses. */
+export function unaskedVerdict(limit: number): Verdict {
+  return { kind: 'allowed', allowed: true, limit, remaining: 0, resetAfterMs: 0, delayMs: 0, unasked: true }
+}
+
 /** Returns the answer of a rule without a limit. */
 export const UNLIMITED_VERDICT: Verdict = Object.freeze(allowedVerdict(MAX_COUNT, MAX_COUNT, 0))
 

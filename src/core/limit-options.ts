@@ -11,7 +11,7 @@ export const UNITS = ['second', 'minute', 'hour', 'day', 'week', 'month', 'year'
 
 export type Unit = (typeof UNITS)[number]
 
-export const CONSISTENCIES = ['exact', 'leased', 'eventual'] as const
+export const CONSISTENCIES = ['exact', 'leased', 'eventual', 'sampled'] as const
 export const FAILURE_POLICIES = ['open', 'closed', 'local'] as const
 
 export const MAX_WINDOW_MS = 10 * 366 * 86_400_000

@@ -18,7 +18,7 @@ export interface Rule {
   /** Names of rules that do not apply to a request to which this one does. */
   readonly replaces: readonly string[]
   readonly cost: Cost
-  readonly consistency: 'exact' | 'leased' | 'eventual'
+  readonly consistency: 'exact' | 'leased' | 'eventual' | 'sampled'
   readonly syncIntervalMs: number
   readonly onStoreFailure: 'open' | 'closed' | 'local'
   /** open: how long an outage is admitted before the rule counts in the process; 0 is without end. */

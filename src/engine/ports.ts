@@ -27,7 +27,7 @@ export interface Charge {
 /** What a rule says about the store: how exact it counts, and what happens when it does not answer. */
 export interface ChargePolicy {
   /** Default: exact. */
-  readonly consistency?: 'exact' | 'leased' | 'eventual'
+  readonly consistency?: 'exact' | 'leased' | 'eventual' | 'sampled'
   /** eventual: how often counts are exchanged. */
   readonly syncIntervalMs?: number
   readonly onStoreFailure: 'open' | 'closed' | 'local'
@@ -47,8 +47,11 @@ export function mayBeLent({ policy, limit, cost, debit }: Charge): boolean {
   return policy?.consistency === 'leased' && cost >= 0 && debit !== true && isLeasable(limit)
 }
 
-/** Returns whether a group is refused: an enforcing charge does not fit, or none of those in quota mode does. */
-export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict[]): boolean {
+/**
+ * Returns whether a group is refused: an enforcing charge does not fit, or none of those in quota mode does. A verdict
+ * that is not known yet refuses nothing.
+ */
+export function isRefused(charges: readonly Charge[], verdicts: readonly (Verdict | undefined)[]): boolean {
   let quotas = 0
   let quotasRefused = 0
   for (let i = 0; i < charges.length; i++) {
@@ -56,8 +59,8 @@ export function isRefused(charges: readonly Charge[], verdicts: readonly Verdict
     if (!enforce) continue
     if (quota === true) {
       quotas++
-      if (!verdicts[i].allowed) quotasRefused++
-    } else if (!verdicts[i].allowed) return true
+      if (verdicts[i]?.allowed === false) quotasRefused++
+    } else if (verdicts[i]?.allowed === false) return true
   }
   return quotas > 0 && quotas === quotasRefused
 }
@@ -213,6 +216,39 @@ export interface Lender {
   notify(notice: Notice): void
   /** Hears notices until the function that it returns is called. */
   listen(listener: NoticeListener): () => void
+}
+
+/** What a node reports of one sampled counter. Totals are absolute: a report that is lost or repeated does no harm. */
+export interface RateReport {
+  readonly key: string
+  readonly limit: Limit
+  /** The name of the node among all that share the sampler. */
+  readonly node: string
+  /** What was offered to it since its last report, whether it admitted it or not. */
+  readonly offeredPerMs: number
+  /** All that it admitted, and the part that no answer has confirmed, for a sampler that has forgotten the node. */
+  readonly admitted: number
+  readonly recent: number
+  /** The rate of the limit, and the burst on top of it. */
+  readonly refillPerMs: number
+  readonly burst: number
+  /** For how long the report stands, unless another takes its place. */
+  readonly lifeMs: number
+  /** How long the answer may take. */
+  readonly timeoutMs: number
+}
+
+/** The answer to a RateReport. */
+export interface RateReply {
+  /** What is offered to all nodes. */
+  readonly offeredPerMs: number
+  /** What the bucket of all nodes holds. Below 0 after an excess; never beyond one burst, either way. */
+  readonly level: number
+}
+
+/** Adds up what nodes report of sampled counters. */
+export interface Sampler {
+  report(report: RateReport): MaybePromise<RateReply>
 }
 
 /** A store whose counters can also be asked through slices. */

@@ -615,7 +615,7 @@ describe('options that are wrong', () => {
     [{ limit: {}, window: '1m' }, 'LIMIT_INVALID: limit: got an object'],
     [
       { limit: 1, window: '1m', consistency: 'lazy' },
-      'GATE_OPTIONS_INVALID: consistency: got "lazy", expected exact, leased or eventual',
+      'GATE_OPTIONS_INVALID: consistency: got "lazy", expected exact, leased, eventual or sampled',
     ],
     [
       { limit: 1, algorithm: 'concurrency', consistency: 'leased' },

@@ -55,7 +55,7 @@ export interface LimitSpec<R> extends Omit<PlainLimit, 'limit'> {
    * How processes that share Redis count together: docs/consistency.md. Default: `exact`; `leased` for a budget of
    * `everyone`, which all of them ask about all the time.
    */
-  readonly consistency?: 'exact' | 'leased' | 'eventual'
+  readonly consistency?: 'exact' | 'leased' | 'eventual' | 'sampled'
   /** eventual: how often counts are exchanged. Default: `'100ms'`. */
   readonly syncInterval?: string
   /** Spread Retry-After by up to this much. Default: 0. */

@@ -1,4 +1,5 @@
 import { checkOptions } from '../core/check-options.ts'
+import { canCount, hindranceOf } from '../core/consistency.ts'
 import { formatDuration, parseDuration } from '../core/duration.ts'
 import { got, SluiceError } from '../core/errors.ts'
 import { compileLimit, isLeasable, type Limit, withDefaultAlgorithm } from '../core/limit.ts'
@@ -106,13 +107,10 @@ export class SpecRules<R> {
 
 /** Holds a limit to what rules may have. */
 function checkConsistency(consistency: Rule['consistency'], limit: Limit, where: string): void {
-  if (consistency === 'exact' || isLeasable(limit)) return
-  const other = limit.countDenied ? 'countDenied' : limit.algorithm
-  throw new SluiceError(
-    'GATE_OPTIONS_INVALID',
-    where,
-    `${got(consistency)} cannot be combined with ${other}, which is always exact`,
-  )
+  if (canCount(limit, consistency)) return
+  const why = isLeasable(limit) ? '' : ', which is always exact'
+  const detail = `${got(consistency)} cannot be combined with ${hindranceOf(limit)}${why}`
+  throw new SluiceError('GATE_OPTIONS_INVALID', where, detail)
 }
 
 /** Holds a response to what rules may have: frameworks throw at anything else, at the worst moment. */

@@ -168,7 +168,7 @@ descriptors:
     const { status, stdout, stderr } = run(['check', '--json', 'rules'], { cwd: rules.at('..') })
     expect([status, stderr, stdout.split('\n').length]).toEqual([1, '', 2])
     const { problems, ...rest } = JSON.parse(stdout)
-    expect(rest).toEqual({ ok: false, files: 2, domains: 0, limits: 0, omitted: 0 })
+    expect(rest).toEqual({ ok: false, files: 2, domains: 0, limits: 0, omitted: 0, warnings: [] })
     expect(problems).toHaveLength(4)
     expect(problems[3]).toEqual({
       file: 'rules/broken.yaml',
@@ -180,6 +180,24 @@ descriptors:
     })
   })
 
+  it('warns of a sampled limit that chance alone misses by much, and of no other', async () => {
+    const rate = (count: number) => `rate_limit: { unit: second, requests_per_unit: ${count}, consistency: sampled }`
+    const rules = new RuleDirectory({
+      'a.yaml': [
+        'domain: shop',
+        'descriptors:',
+        `  - { key: few, ${rate(100)} }`,
+        `  - { key: many, ${rate(10_000)} }`,
+        '  - { key: exact, rate_limit: { unit: second, requests_per_unit: 100 } }',
+      ].join('\n'),
+    })
+    const warning =
+      'domain shop, few: sampled misses 100 per 1s by ±14 % by chance alone. ' +
+      'Use it for 10000 per window and more, and leased below'
+    expect(await printedBy(check, [rules.path])).toContain(`\n\nwarning: ${warning}\nok: 3 limits`)
+    expect(JSON.parse(await printedBy(check, [rules.path, '--json'])).warnings).toEqual([warning])
+  })
+
   it('prints for programs that all is well, and what cannot be read', async () => {
     const rules = new RuleDirectory({ 'a.yaml': ruleText(1), 'b.yaml': ruleText(2, 'b') })
     expect(JSON.parse(await printedBy(check, [rules.path, '--json']))).toEqual({
@@ -189,6 +207,7 @@ descriptors:
       limits: 2,
       problems: [],
       omitted: 0,
+      warnings: [],
     })
     expect(JSON.parse(run(['check', '--json', 'none.yaml']).stdout).problems).toEqual([
       {

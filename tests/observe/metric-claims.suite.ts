@@ -161,7 +161,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   [
     'ratelimit_config_rules',
     'one rule was added',
-    onBothNodes('delta(ratelimit_config_rules[5m]) > 0 and ratelimit_config_rules == 8'),
+    onBothNodes('delta(ratelimit_config_rules[5m]) > 0 and ratelimit_config_rules == 9'),
   ],
   [
     'ratelimit_rules_source_age_seconds',
@@ -189,6 +189,10 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ['ratelimit_slices_exchanges_total', 'slices are exchanged', grows('ratelimit_slices_exchanges_total')],
   ['ratelimit_slices_evicted_total', 'there is room for all', onBothNodes('ratelimit_slices_evicted_total == 0')],
   ['ratelimit_slices_recalls_total', 'it is reported', onBothNodes('ratelimit_slices_recalls_total >= 0')],
+  ['ratelimit_sampled_counters', 'one is kept', onBothNodes('max_over_time(ratelimit_sampled_counters[5m]) > 0')],
+  ['ratelimit_sampled_dropping', 'it is reported', onBothNodes('ratelimit_sampled_dropping >= 0')],
+  ['ratelimit_sampled_reports_total', 'rates are reported', grows('ratelimit_sampled_reports_total')],
+  ['ratelimit_sampled_failures_total', 'Redis hangs', grows('ratelimit_sampled_failures_total')],
   [
     'ratelimit_memory_keys',
     'without the store, counters are in memory',

@@ -25,6 +25,8 @@ const REQUESTS = [
 
 /** Budget is lent to nodes that a caller asks often. */
 const LEASED = bodyOf('api', { leased: 'a' })
+/** The rate of what comes often is reported. */
+const SAMPLED = bodyOf('api', { sampled: 'a' })
 
 /** How a RateLimitResponse begins that refuses: field 1, the overall code, is 2. */
 const OVER_LIMIT = Buffer.of(0x08, 2)
@@ -70,7 +72,7 @@ export function startMixedLoad(nodes: readonly Started[]): MixedLoad {
   }
   const askers = nodes.flatMap((node) => [
     askHttp(node, REQUESTS),
-    askHttp(node, [LEASED]),
+    askHttp(node, [LEASED, SAMPLED]),
     askHttp(node, [LEASED]),
     askGrpc(node),
     askGrpc(node),

@@ -24,6 +24,7 @@ descriptors:
   - { key: open, rate_limit: { unit: day, requests_per_unit: 1000000, on_store_failure: open } }
   - { key: closed, rate_limit: { unit: day, requests_per_unit: 1000000, on_store_failure: closed } }
   - { key: leased, rate_limit: { unit: day, requests_per_unit: 1000000, consistency: leased } }
+  - { key: sampled, rate_limit: { unit: second, requests_per_unit: 20, consistency: sampled } }
   - { key: api_key, secret: true, tiered: true, rate_limit: { unit: day, requests_per_unit: 1000000 } }
 `
 
@@ -124,7 +125,7 @@ export async function liveThrough(fleet: WatchedFleet): Promise<Answered> {
   fleet.changeRules('  - { key: more, rate_limit: { unit: day, requests_per_unit: 1 } }\n')
   await comes(
     'both nodes have the next rules',
-    'count(ratelimit_config_rules == 8 and ratelimit_config_last_load_successful == 1) == 2',
+    'count(ratelimit_config_rules == 9 and ratelimit_config_last_load_successful == 1) == 2',
   )
 
   return load.stop()

@@ -3,6 +3,7 @@ import { SluiceError } from 'sluice/internal/core/errors'
 import { describeRules } from 'sluice/internal/core/rules/describe'
 import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { placeOf, RulesError } from 'sluice/internal/core/rules/problems'
+import { ruleWarnings } from 'sluice/internal/core/rules/rule-warnings'
 import { describeRoutes } from '../app/gateway/describe-routes.ts'
 import { withRoutes } from '../app/gateway/with-routes.ts'
 import { plural, summary } from '../app/plural.ts'
@@ -25,7 +26,10 @@ export async function check(args: readonly string[]): Promise<void> {
   const rules = loadRules(inputs, options)
   const drawn = [...routes.flatMap(describeRoutes), ...describeRules(rules)].join('\n')
   const mode = compatibility === undefined ? '' : `${compatibilityLine(compatibility)}\n\n`
-  process.stdout.write(`${mode}${drawn}\n\nok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`)
+  const warnings = ruleWarnings(rules).map((line) => `warning: ${line}\n`)
+  process.stdout.write(
+    `${mode}${drawn}\n\n${warnings.join('')}ok: ${summary(rules)}, ${plural(texts.length, 'file')}\n`,
+  )
 }
 
 /** Prints one line of JSON, whatever comes of it; docs/rules.md describes it. */
@@ -33,12 +37,15 @@ async function checkForMachines(flags: Flags, options: ReturnType<typeof compile
   let texts: readonly RuleText[] = []
   try {
     texts = await readRules(flags.rest, flags)
-    const { ruleCount, domains } = loadRules(withRoutes(texts).inputs, options)
-    print({ ok: true, files: texts.length, domains: domains.size, limits: ruleCount, problems: [], omitted: 0 })
+    const rules = loadRules(withRoutes(texts).inputs, options)
+    const { ruleCount: limits, domains } = rules
+    const found = { files: texts.length, domains: domains.size, limits, problems: [], omitted: 0 }
+    print({ ok: true, ...found, warnings: ruleWarnings(rules) })
   } catch (error) {
     if (!(error instanceof RulesError)) throw error
     const { errors, omitted } = error
-    print({ ok: false, files: texts.length, domains: 0, limits: 0, problems: errors.map(problemJson), omitted })
+    const problems = errors.map(problemJson)
+    print({ ok: false, files: texts.length, domains: 0, limits: 0, problems, omitted, warnings: [] })
     process.exitCode = 1
   }
 }

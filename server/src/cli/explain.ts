@@ -17,6 +17,7 @@ import { loadRules, type RuleText } from 'sluice/internal/core/rules/load'
 import { parseRules } from 'sluice/internal/core/rules/parse'
 import type { Domain, Rule } from 'sluice/internal/core/rules/rule-set'
 import type { RuleFile } from 'sluice/internal/core/rules/schema'
+import { chanceOf, SAMPLE_MS, sampledRate } from 'sluice/internal/core/sampled-rate'
 import { type CounterState, stateOf } from '../app/counters/counter-state.ts'
 import { COUNTER_FLAGS, keysOf, namesOf, openCounters } from '../app/counters/open-counters.ts'
 import { plural } from '../app/plural.ts'
@@ -193,9 +194,24 @@ function ruleLines(domain: Domain, rules: readonly Rule[], counters: readonly st
       `  ${i + 1}. ${JSON.stringify(rule.name)}`,
       `     limit    ${describeRule(rule)}`,
       ...counters[i],
-      ...(rule.consistency === 'eventual' ? [`     bound    ${boundOf(rule, fleet)}`] : []),
+      ...boundLines(rule, fleet),
     ]),
   ]
+}
+
+function boundLines(rule: Rule, fleet: Fleet): string[] {
+  if (rule.consistency === 'eventual') return [`     bound    ${boundOf(rule, fleet)}`]
+  return rule.consistency === 'sampled' ? [`     bound    ${sampledBoundOf(rule)}`] : []
+}
+
+/** Returns how much more than its rate a sampled rule may admit. */
+function sampledBoundOf({ limit }: Rule): string {
+  const chance = Number((100 * chanceOf(limit)).toPrecision(2))
+  const { burst } = sampledRate(limit)
+  return (
+    `in a window, the limit ±${chance} % by chance, and once a burst of ${Math.floor(burst)}; ` +
+    `when more is offered, the excess of ${formatDuration(2 * SAMPLE_MS)}`
+  )
 }
 
 /** Returns how much more than its limit an eventual rule may admit. */

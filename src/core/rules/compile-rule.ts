@@ -1,4 +1,5 @@
 import type { CalendarOptions } from '../calendar.ts'
+import { canCount, hindranceOf } from '../consistency.ts'
 import { parseDuration } from '../duration.ts'
 import { SluiceError } from '../errors.ts'
 import { compileLimit, isLeasable, type Limit, type LimitOptions, MAX_COUNT } from '../limit.ts'
@@ -60,12 +61,10 @@ export function compileRule(own: RateLimitRule, ownContext: RuleContext, problem
   if (limit === undefined || jitter === undefined || sync === undefined || openForMs === undefined) return undefined
   const { consistency: given = defaultConsistency(limit, rate, path) } = rate
   // A default is for limits that can follow it.
-  const consistency = own.consistency === undefined && !isLeasable(limit) ? 'exact' : given
-  if (consistency !== 'exact' && !isLeasable(limit)) {
-    report(
-      'consistency',
-      `consistency: ${consistency} cannot be combined with ${limit.countDenied ? 'count_denied' : limit.algorithm}`,
-    )
+  const consistency = own.consistency === undefined && !canCount(limit, given) ? 'exact' : given
+  if (!canCount(limit, consistency)) {
+    const other = hindranceOf(limit)
+    report('consistency', `consistency: ${consistency} cannot be combined with ${keyOfOption(other) ?? other}`)
   }
   return Object.freeze({
     id,

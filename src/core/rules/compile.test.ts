@@ -107,6 +107,7 @@ describe('compileObjects', () => {
       { cost: { by: 'k', weights: new Map(Object.entries({ a: 2, b: 0 })), otherwise: 1 } },
     ],
     ['leases', { ...MINUTE, consistency: 'leased' }, { consistency: 'leased' }],
+    ['samples', { ...MINUTE, consistency: 'sampled' }, { consistency: 'sampled' }],
     [
       'eventual counts',
       { ...MINUTE, consistency: 'eventual', sync_interval: '2s' },

@@ -1,5 +1,7 @@
 import { formatDuration } from '../duration.ts'
 import { holdsPermits, type Limit } from '../limit.ts'
+import { sampledRate } from '../sampled-rate.ts'
+import { nodesBelow } from './nodes-below.ts'
 import { DEFAULTS } from './rule-defaults.ts'
 import type { Rule, RuleLedger, RuleNode, RuleSet } from './rule-set.ts'
 
@@ -40,8 +42,7 @@ const SETTINGS = (Object.keys(DEFAULTS) as Setting[]).filter((setting) => !ELSEW
 /** Descriptions of settings whose name and value alone do not read well. */
 const FORMATTERS: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
   cost: ({ cost }) => (typeof cost === 'number' ? `each weighs ${cost}` : `weighed by ${cost.by}`),
-  consistency: ({ consistency, syncIntervalMs }) =>
-    consistency === 'eventual' ? `eventual, every ${formatDuration(syncIntervalMs)}` : consistency,
+  consistency: describeConsistency,
   onStoreFailure: ({ onStoreFailure }) => `${onStoreFailure} when the store fails`,
   openForMs: ({ openForMs }) => `for ${formatDuration(openForMs)}, then local`,
   localShare: ({ localShare }) => `${localShare} of the budget when the store fails`,
@@ -53,6 +54,17 @@ const FORMATTERS: Readonly<Partial<Record<Setting, (rule: Rule) => string>>> = {
 
 const amountText = (amount: RuleLedger['amount'] | undefined): string =>
   typeof amount === 'number' ? `takes ${amount}` : amount === 'settled' ? 'takes its settled cost' : 'takes its cost'
+
+function describeConsistency({ consistency, syncIntervalMs, limit }: Rule): string {
+  if (consistency === 'eventual') return `eventual, every ${formatDuration(syncIntervalMs)}`
+  if (consistency !== 'sampled') return consistency
+  const { perMs, burst } = sampledRate(limit)
+  return `sampled: ${formatRate(perMs * 1000)}/s, bursts of ${Math.floor(burst)}`
+}
+
+function formatRate(perSecond: number): string {
+  return String(perSecond >= 100 ? Math.round(perSecond) : Number(perSecond.toPrecision(3)))
+}
 
 /** Draws a set of rules as a tree, a line for each pattern and limit. */
 export function describeRules(rules: RuleSet): string[] {
@@ -66,11 +78,7 @@ export function describeRules(rules: RuleSet): string[] {
 }
 
 function describeBelow(node: RuleNode, indent: string, lines: string[]): void {
-  for (const branch of node.branches.values()) {
-    const below = [...branch.exact.values(), ...(branch.blocks?.targets ?? []), ...(branch.wildcards?.targets ?? [])]
-    if (branch.any !== undefined) below.push(branch.any)
-    for (const next of new Set(below)) describeNode(next, node.id, indent, lines)
-  }
+  for (const next of nodesBelow(node)) describeNode(next, node.id, indent, lines)
 }
 
 function describeNode(node: RuleNode, parentId: string, indent: string, lines: string[]): void {

@@ -1,4 +1,4 @@
-import { impossibleVerdict, type Verdict } from '../../core/decision.ts'
+import { impossibleVerdict, unaskedVerdict, type Verdict } from '../../core/decision.ts'
 import { type Charge, isRefused } from '../../engine/ports.ts'
 import type { Found } from './find-slices.ts'
 import type { Refusals } from './refusals.ts'
@@ -47,20 +47,7 @@ export class Group {
 
   /** Whether the whole is already known to be refused, regardless of the other charges. */
   get isKnownRefused(): boolean {
-    let quotas = 0
-    let quotasRefused = 0
-    for (let i = 0; i < this.charges.length; i++) {
-      const { enforce, quota } = this.charges[i]
-      if (!enforce) continue
-      const isRefusedHere = this.#verdicts[i]?.allowed === false
-      if (quota !== true) {
-        if (isRefusedHere) return true
-      } else {
-        quotas++
-        if (isRefusedHere) quotasRefused++
-      }
-    }
-    return quotas > 0 && quotas === quotasRefused
+    return isRefused(this.charges, this.#verdicts)
   }
 
   /** Records what a slice got for a charge that it lacked budget for. */
@@ -106,7 +93,7 @@ export class Group {
    * The parent, which is asked last and with all that bears on the answer, has refused then too, or was not asked.
    */
   close(nowMs: number, refund: (charge: Charge) => void): readonly Verdict[] {
-    const known = this.#verdicts.map((verdict, i) => verdict ?? unaskedVerdict(this.charges[i]))
+    const known = this.#verdicts.map((verdict, i) => verdict ?? unaskedVerdict(this.charges[i].limit.max))
     if (!isRefused(this.charges, known)) return known
     this.undo(nowMs, refund)
     return known.map((verdict, i) => {
@@ -178,8 +165,4 @@ export class Group {
 /** Returns whether a cost can never be admitted. A late charge can. */
 export function isTooMuch({ cost, limit, debit }: Charge): boolean {
   return cost > limit.capacity && debit !== true
-}
-
-function unaskedVerdict({ limit: { max: limit } }: Charge): Verdict {
-  return { kind: 'allowed', allowed: true, limit, remaining: 0, resetAfterMs: 0, delayMs: 0, unasked: true }
 }

@@ -434,4 +434,5 @@ function isSpendable({ cost, limit, debit }: Charge): boolean {
 
 const NO_REFUSALS = new Refusals(1)
 const NOTHING_FOUND: Found = { slices: [], former: [] }
-const NOTHING_HELD: HeldPermits = Object.freeze({ id: '', held: Object.freeze([]) })
+/** Permits of a group that holds none. */
+export const NOTHING_HELD: HeldPermits = Object.freeze({ id: '', held: Object.freeze([]) })

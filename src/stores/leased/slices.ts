@@ -92,7 +92,7 @@ export class Slices {
   /** Returns whether a charge is counted by a slice. Where there is no lender, none is. */
   counts({ policy, limit }: Charge): boolean {
     const consistency = policy?.consistency
-    if (consistency === undefined || consistency === 'exact') return false
+    if (consistency !== 'leased' && consistency !== 'eventual') return false
     return this.#canBorrow && isLeasable(limit)
   }
 

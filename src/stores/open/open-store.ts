@@ -72,7 +72,7 @@ export function openShared(options: OpenStoreOptions & { readonly redis: string 
     stats: () => {
       const { keys, evicted, shared } = local.stats
       return {
-        ...loaded?.store.stats,
+        ...loaded?.stats,
         ...(loaded && { noticesIgnored: loaded.redis.noticesIgnored }),
         ...{ localKeys: keys, localEvicted: evicted, localShared: shared },
       }

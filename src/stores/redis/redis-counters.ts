@@ -4,7 +4,7 @@ import { StoreFault } from '../../engine/store-fault.ts'
 import { call, callShard, type RedisConnection } from './connection/connection.ts'
 import { encodeNotice, noticeChannel } from './connection/notice-channel.ts'
 import { within } from './connection/within.ts'
-import { bookKey, counterOf, headKey, type Lent, lentIn } from './formats/exchange-format.ts'
+import { bookKey, counterOf, headKey, type Lent, lentIn, rateKey } from './formats/exchange-format.ts'
 import type { StoredKeys } from './formats/stored-keys.ts'
 import { laneOf } from './lane.ts'
 import { loadScript } from './scripts/scripts.ts'
@@ -103,7 +103,7 @@ export class RedisCounters {
     for (const keys of this.#parts(stored)) {
       const args = [noticeChannel(this.#keyPrefix), ...noticesOf(keys).map(encodeNotice)]
       const [gone, published] = await this.#run(
-        keys.flatMap((key) => [key, bookKey(key), headKey(key)]),
+        keys.flatMap((key) => [key, bookKey(key), headKey(key), rateKey(key)]),
         args,
       )
       counters += gone

@@ -11,7 +11,10 @@ import {
   type LendingStore,
   type Notice,
   type NoticeListener,
+  type RateReply,
+  type RateReport,
   type Renewal,
+  type Sampler,
   type SliceReply,
   type SliceRequest,
 } from '../../engine/ports.ts'
@@ -31,6 +34,7 @@ import { within } from './connection/within.ts'
 import { exchangeFormat } from './formats/exchange-format.ts'
 import { LimitTexts } from './formats/limit-texts.ts'
 import { encodeRenewals, type RenewedCounter, readRenewals, renewalCalls } from './formats/renew-format.ts'
+import { sampleFormat } from './formats/sample-format.ts'
 import { CompactKeys, readableKeys, type StoredKeys } from './formats/stored-keys.ts'
 import { decideFormat, type Group } from './formats/wire-format.ts'
 import { laneOf } from './lane.ts'
@@ -70,10 +74,11 @@ const BACKGROUND_TIMEOUT_MS = 1_000
  * script where its keys live together: always on a single server, and on a cluster when they belong to one caller.
  * Across partitions each part is atomic, and what was charged is given back when another part refuses.
  */
-export class RedisStore implements LendingStore {
+export class RedisStore implements LendingStore, Sampler {
   readonly #connection: RedisConnection
   readonly #batcher: Batcher<Group, readonly Verdict[]>
   readonly #lending: Batcher<SliceRequest, SliceReply>
+  readonly #sampling: Batcher<RateReport, RateReply>
   readonly #notices: NoticeSource
   readonly #release = loadScript('release')
   readonly #timeoutMs: number | undefined
@@ -135,6 +140,8 @@ export class RedisStore implements LendingStore {
     const shared = { ...options, keys, breakers, functions, learners }
     this.#batcher = new Batcher(this.#connection, decideFormat, events, shared)
     this.#lending = new Batcher(this.#connection, exchangeFormat, events, shared)
+    // Their answers come when no one waits for them: nothing is learned from how long they take.
+    this.#sampling = new Batcher(this.#connection, sampleFormat, events, { ...shared, learners: undefined })
   }
 
   /** How long what may ask any server waits for it, where no rule says it. */
@@ -201,6 +208,10 @@ export class RedisStore implements LendingStore {
 
   exchange(request: SliceRequest): Promise<SliceReply> {
     return this.#lending.submit(this.#laneOf(request.key), request, request.timeoutMs)
+  }
+
+  report(report: RateReport): Promise<RateReply> {
+    return this.#sampling.submit(this.#laneOf(report.key), report, report.timeoutMs)
   }
 
   /** Notifies every node that listens, including this one. A lost notice costs at most a second. */

@@ -8,16 +8,22 @@ const REQUEST_BYTES = 68
 const REPLY_BYTES = 49
 const BOOK = '|lent'
 const HEAD = '|out'
+const RATE = '|rate'
 
 /** Returns the key of the book of a counter, which is stored next to the counter. */
 export function bookKey(stored: string): string {
   return stored + BOOK
 }
 
-/** Undoes bookKey and headKey. The key of a counter stays as it is. */
+/** Undoes bookKey, headKey and rateKey. The key of a counter stays as it is. */
 export function counterOf(key: string): string {
-  if (key.endsWith(BOOK)) return key.slice(0, -BOOK.length)
-  return key.endsWith(HEAD) ? key.slice(0, -HEAD.length) : key
+  const end = [BOOK, HEAD, RATE].find((each) => key.endsWith(each))
+  return end === undefined ? key : key.slice(0, -end.length)
+}
+
+/** Returns the key of what nodes report of a sampled counter, which is stored next to it. */
+export function rateKey(stored: string): string {
+  return stored + RATE
 }
 
 /** Returns the key of the head of that book, which holds the total that is lent. */

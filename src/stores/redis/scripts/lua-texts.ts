@@ -1165,8 +1165,8 @@ end
 redis.call('SET', KEYS[1], ARGV[2])
 return 1`,
   reset: `local gone = 0
-for i = 1, #KEYS, 3 do
-if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2]) > 0 then gone = gone + 1 end
+for i = 1, #KEYS, 4 do
+if redis.call('DEL', KEYS[i], KEYS[i + 1], KEYS[i + 2], KEYS[i + 3]) > 0 then gone = gone + 1 end
 end
 local published = 1
 for i = 2, #ARGV do
@@ -1174,6 +1174,74 @@ local sent = redis.pcall('PUBLISH', ARGV[1], ARGV[i])
 if type(sent) == 'table' and sent.err then published = 0 end
 end
 return { gone, published }`,
+  sample: `local packed = ARGV[2]
+local now, grace = tonumber(ARGV[1]), 0
+if now then
+grace = 86400000
+else
+local time = redis.call('TIME')
+now = math.floor(time[1] * 1000 + time[2] / 1000)
+end
+local HEAD = '.'
+local REPORT = 50
+local SUM_MS = 100
+local function is_amount(x) return x - x == 0 end
+local function read_node(raw)
+if not raw or #raw ~= 24 then return end
+local offered, admitted, ends = struct.unpack('<ddd', raw)
+if is_amount(offered) and offered >= 0 and is_amount(admitted) and is_amount(ends) then return offered, admitted, ends end
+end
+local function read_head(raw, burst)
+if raw and #raw == 32 then
+local level, touched, sum, summed = struct.unpack('<dddd', raw)
+if is_amount(level) and is_amount(touched) and is_amount(sum) and is_amount(summed) then
+return level, touched, sum, summed
+end
+end
+return burst, now, 0, 0
+end
+local function sum_of(key)
+local fields, sum, ended = redis.call('HGETALL', key), 0, {}
+for i = 1, #fields, 2 do
+if fields[i] ~= HEAD then
+local offered, _, ends = read_node(fields[i + 1])
+if offered and ends > now then sum = sum + offered else ended[#ended + 1] = fields[i] end
+end
+end
+for i = 1, #ended, 500 do redis.call('HDEL', key, unpack(ended, i, math.min(i + 499, #ended))) end
+return sum
+end
+local function report(position, node)
+local k, offered, admitted, recent, refill, burst, life = struct.unpack('<I2dddddd', packed, position)
+local key = KEYS[k]
+local raw = redis.pcall('HMGET', key, HEAD, node)
+if raw.err then
+redis.call('DEL', key)
+raw = {}
+end
+local level, touched, sum, summed = read_head(raw[1], burst)
+local known_offered, known_admitted = read_node(raw[2])
+if now < summed then
+redis.call('DEL', key)
+known_offered, summed = nil, 0
+end
+level = math.min(burst, level + math.max(0, now - touched) * refill)
+local more = known_admitted and math.min(admitted - known_admitted, recent) or recent
+level = math.max(-burst, math.min(burst, level - more))
+redis.call('HSET', key, node, struct.pack('<ddd', offered, admitted, now + life))
+if now - summed >= SUM_MS then
+sum, summed = sum_of(key), now
+else
+sum = math.max(offered, sum + offered - (known_offered or 0))
+end
+redis.call('HSET', key, HEAD, struct.pack('<dddd', level, now, sum, summed))
+local ttl = math.max(life, refill > 0 and (burst - level) / refill or 0)
+redis.call('PEXPIRE', key, string.format('%.0f', math.ceil(ttl) + grace))
+return struct.pack('<dd', sum, level)
+end
+local reply = {}
+for i = 0, #packed / REPORT - 1 do reply[#reply + 1] = report(1 + i * REPORT, ARGV[3 + i]) end
+return table.concat(reply)`,
   throttle: `local key = KEYS[1]
 local now = tonumber(ARGV[1])
 local grace = 600000

@@ -13,6 +13,7 @@ const SCRIPTS = [
   'renew',
   'replace',
   'reset',
+  'sample',
   'throttle',
 ] as const
 const fileOf = (name: string): string => readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')
