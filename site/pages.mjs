@@ -70,6 +70,7 @@ export const MODULES = new Map([
   ['sluice/shed', 'src/entries/shed.ts'],
   ['sluice-client', 'client/src/index.ts'],
   ['sluice-client/check', 'client/src/check/index.ts'],
+  ['sluice-client/ledger', 'client/src/ledger/index.ts'],
 ])
 
 /** pageOfModule is the page of a module in the reference, without its ending. */

@@ -4,10 +4,11 @@ import { rolldown } from 'rolldown'
 import { expect, it } from 'vitest'
 
 const index = fileURLToPath(new URL('./index.ts', import.meta.url))
+const ledger = fileURLToPath(new URL('./ledger/index.ts', import.meta.url))
 
 /** What an app's bundle grows by when it imports these names, compressed. */
-async function sizeOf(names: string): Promise<number> {
-  const app = `export { ${names} } from ${JSON.stringify(index)}`
+async function sizeOf(names: string, from = index): Promise<number> {
+  const app = `export { ${names} } from ${JSON.stringify(from)}`
   const bundle = await rolldown({
     input: 'app',
     platform: 'browser',
@@ -31,4 +32,8 @@ it('all of it has less than 6.5 kB', async () => {
 
 it('the parser alone has less than 2 kB', async () => {
   expect(await sizeOf('parseRateLimits')).toBeLessThan(2_000)
+})
+
+it('the client of the ledger has less than 2 kB', async () => {
+  expect(await sizeOf('createLedgerClient, LedgerError', ledger)).toBeLessThan(2_000)
 })

@@ -77,6 +77,7 @@ export const guard = SluiceGuard
 
 const CLIENT = `import { createFetch, parseRateLimits, type PacedFetchOptions, RateLimitError, shareTabs } from 'sluice-client'
 import { type CheckDecision, createCheckClient } from 'sluice-client/check'
+import { createLedgerClient, type NotPaid } from 'sluice-client/ledger'
 
 const options: PacedFetchOptions = { deadlineMs: 1000, share: shareTabs('a'), on: { waited: ({ waitedMs }) => console.log(waitedMs.toFixed()) } }
 const fetch = createFetch(options)
@@ -89,6 +90,16 @@ const client = createCheckClient({ url: 'http://localhost:8080', onFailure: 'clo
 const request = { domain: 'api', descriptors: [{ entries: [{ key: 'a', value: 'b' }] }] }
 export const decided: Promise<CheckDecision> = client.check(request)
 export const held: Promise<number> = client.hold(request, ({ signal }) => (signal.aborted ? 0 : 1))
+const ledger = createLedgerClient({ url: 'http://localhost:8082', token: 't' })
+const asked = { customer: 'acme', meter: 'exports', amount: 5 }
+export const short = async (): Promise<NotPaid | undefined> => {
+  const reserved = await ledger.reserve(asked)
+  if (!reserved.paid) return reserved
+  // @ts-expect-error: how much was used
+  await reserved.commit()
+  await reserved.commit(3)
+}
+export const worked: Promise<string> = ledger.hold(asked, (hold) => { hold.used = 2; return hold.id })
 `
 
 const FILES = {

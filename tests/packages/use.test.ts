@@ -59,6 +59,7 @@ describe('an app that has installed sluice-client', () => {
   it.each([
     ['sluice-client', ['createFetch', 'parseRateLimits', 'RateLimitError', 'shareTabs', 'acceptsRatio']],
     ['sluice-client/check', ['createCheckClient', 'orThrow', 'CheckRequestError', 'RateLimitError']],
+    ['sluice-client/ledger', ['createLedgerClient', 'LedgerError']],
   ])('imports and requires %s, with nothing else', async (entry, names) => {
     project = new Project().install(packed.client)
     const print = `console.log([${names.join(', ')}].every((each) => typeof each === 'function'))`

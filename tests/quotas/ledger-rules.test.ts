@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
+import { createLedgerClient } from '../../client/src/ledger/index.ts'
 import { routesFile, startApp, startGateway } from '../../server/src/app/gateway/gateway.suite.ts'
 import { SLOW_MS } from '../../server/src/quotas/database/databases.suite.ts'
 import { RuleDirectory } from '../../src/sources/rule-directory.suite.ts'
@@ -192,6 +193,46 @@ it('what is reserved is held, and what it came to is booked once', { timeout: SL
   const over = await check(node, { reserve: 8 }, model)
   expect(await settle(node, over.json.reservation, 20)).toBe(true)
   expect(await left()).toBe(0)
+})
+
+it('the client reserves, commits and books at the doors, and says what ran out', { timeout: SLOW_MS }, async () => {
+  const postgres = await sharedPostgres()
+  const { node, admin, left } = await serve(postgres.url(await postgres.createDatabase()))
+  await open({ node, admin, left })
+  const { token } = await admin('POST', 'tokens', { name: 'program', role: 'ledger' })
+  const ledger = createLedgerClient({ url: node.admin, token })
+  const asked = { customer: 'acme', meter: 'exports', amount: 12 }
+  const reserved = await ledger.reserve({ ...asked, id: 'r1' })
+  if (!reserved.paid) return expect.unreachable(reserved.reason)
+  expect(reserved.paidFrom).toEqual({ allowance: 10, grants: 0, credits: 2, overdraft: 0, unpaid: 0 })
+  expect(reserved.expiresAt).toBeInstanceOf(Date)
+  const short = await ledger.reserve(asked)
+  expect(short).toMatchObject({
+    ...{ paid: false, status: 402, needed: 12, available: { credits: 3 } },
+    ...{ ranOut: ['allowance', 'credits'], wouldHelp: ['credits'] },
+  })
+  expect(await reserved.commit(4)).toMatchObject({ used: 4, repeated: false })
+  expect(await ledger.commit({ ...asked, id: 'r1' }, 4)).toMatchObject({ used: 4, repeated: true })
+  await expect(ledger.commit({ ...asked, id: 'r1' }, 5)).rejects.toMatchObject({
+    status: 422,
+    code: 'LEDGER_ID_REUSED',
+  })
+  const worked = await ledger.hold({ ...asked, amount: 5 }, async (hold) => {
+    hold.used = 1
+    return (await left()) + hold.amount
+  })
+  expect([worked, await left()]).toEqual([11, 10])
+  await expect(ledger.hold({ ...asked, amount: 5 }, () => Promise.reject(new Error('no paper')))).rejects.toThrow(
+    'no paper',
+  )
+  await expect(ledger.hold(asked, () => 1)).rejects.toMatchObject({ code: 'LEDGER_SHORT', shortage: { needed: 12 } })
+  expect(await ledger.book({ ...asked, amount: 2, id: 'e1', at: new Date() })).toMatchObject({ paid: true, used: 2 })
+  expect(await ledger.book({ ...asked, amount: 50 })).toMatchObject({ paid: false, needed: 50 })
+  expect(await ledger.balance(asked)).toMatchObject({ available: { allowance: 3, credits: 5 }, held: 0 })
+  await expect(ledger.balance({ ...asked, meter: 'none' })).rejects.toMatchObject({
+    status: 404,
+    code: 'RECORD_UNKNOWN',
+  })
 })
 
 const ROUTES = (app: string) => `

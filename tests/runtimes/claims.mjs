@@ -83,6 +83,17 @@ const claims = {
     const client = createCheckClient({ url: 'http://127.0.0.1:1', onFailure: 'closed' })
     assert.equal((await client.check({ domain: 'api', descriptors: [] })).allowed, false)
   },
+  async 'the client of the ledger asks again, and says when nobody answers'() {
+    const { createLedgerClient } = await import('sluice-client/ledger')
+    let asked = 0
+    const url = await servedUrl((count) => {
+      asked = count
+      return [503, {}]
+    })
+    const ledger = createLedgerClient({ url, token: 't', retries: 1 })
+    await assert.rejects(ledger.balance({ customer: 'a', meter: 'm' }), { name: 'LedgerError', status: 503 })
+    assert.equal(asked, 2)
+  },
   async 'rules in YAML are read'() {
     const { rateLimit } = await import('sluice/fetch')
     const rules = 'domain: api\ndescriptors:\n  - { key: path, rate_limit: { unit: hour, requests_per_unit: 1 } }\n'

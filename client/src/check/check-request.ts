@@ -43,6 +43,10 @@ export interface CheckDecision {
   /** The rule that refused, or came closest to it. */
   readonly rule?: string
   readonly reason?: string
+  /** Why, for programs, where it is not a limit that refused: `LEDGER_SHORT`, `LOAD_SHED` and others. */
+  readonly code?: string
+  /** What the ledger says, for each meter that a rule names: what paid, or what ran out and what would help. */
+  readonly ledger?: readonly Readonly<Record<string, unknown>>[]
   readonly verdicts: readonly RuleVerdict[]
   /** What a refused caller is to get, where the rule says so. */
   readonly response?: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
