@@ -5,9 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { bundleOutputs, writeBundle } from './bundle.mjs'
 import { compile } from './compiler.mjs'
 import { dashboardOutputs, dashboardSettings, dashboardSources, writeDashboard } from './dashboard.mjs'
+import { dashboardApi } from './dashboard-types.mjs'
 import { entryOutputs, writeEntries } from './entries.mjs'
 import { writeLuaModules } from './lua.mjs'
-import { ensureInstalled, readStamp, requireNode, root, runMain, SetupError, say, writeStamp } from './setup.mjs'
+import { ensureInstalled, readStamp, requireNode, root, run, runMain, SetupError, say, writeStamp } from './setup.mjs'
 
 const buildStamp = join('node_modules', '.cache', 'sluice-build.json')
 const dashboardStamp = join('node_modules', '.cache', 'sluice-dashboard.json')
@@ -32,9 +33,16 @@ export async function ensureBuilt() {
   if (readStamp(root, buildStamp) === fingerprint && packages.every(outputsExist) && isBundled()) return false
   // The server is compiled against the library's declarations.
   await Promise.all([buildPackage(library).then(() => buildPackage(server)), buildPackage(client)])
+  await writeDashboardApi()
   await Promise.all([writeEntries(root), writeEntries(join(root, 'client')), writeBundle(root), ensureDashboard()])
   writeStamp(root, buildStamp, fingerprint)
   return true
+}
+
+/** Has a process of its own read the operations of the service that was just built: this one may know older ones. */
+async function writeDashboardApi() {
+  const { ok, text } = await run(process.execPath, [join(root, 'scripts', 'dashboard-types.mjs')], { capture: true })
+  if (!ok) throw new SetupError(`the types of the dashboard were not written:\n${text.trimEnd()}`)
 }
 
 /** Builds the pages only when something changed that they are made of: they take longer than all else. */
@@ -55,9 +63,10 @@ export function dashboardFingerprint(dir = root) {
 /** Changes when a source, a compiler option or the compiler changes. */
 export function sourceFingerprint(dir = root) {
   const dirs = [...packages.map((each) => each.dir), 'dashboard']
-  const sources = [...dirs.map((each) => join(each, 'src')), 'dashboard/public'].flatMap((each) =>
-    listFiles(join(dir, each)),
-  )
+  const written = new Set(dashboardApi.map((path) => join(dir, path)))
+  const sources = [...dirs.map((each) => join(each, 'src')), 'dashboard/public']
+    .flatMap((each) => listFiles(join(dir, each)))
+    .filter((path) => !written.has(path))
   const settings = [
     'package-lock.json',
     'package.json',
@@ -112,6 +121,7 @@ const isBundled = () =>
   [
     ...bundleOutputs(root),
     ...dashboardOutputs(root),
+    ...dashboardApi.map((path) => join(root, path)),
     ...entryOutputs(root),
     ...entryOutputs(join(root, 'client')),
   ].every((output) => existsSync(output))

@@ -50,6 +50,8 @@ test('the fingerprint changes with a source, a new source and a compiler option,
   seen.push(sourceFingerprint(dir))
   utimesSync(join(dir, 'tsconfig.json'), 1, 1)
   seen.push(sourceFingerprint(dir))
+  addFiles(dir, { 'dashboard/src/api/operations.ts': 'as the build writes it' })
+  expect(sourceFingerprint(dir)).toBe(seen.at(-1))
   expect(new Set(seen).size).toBe(4)
 })
 

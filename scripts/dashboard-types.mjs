@@ -1,16 +1,16 @@
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { root, runMain, say } from './setup.mjs'
+import { root, runMain } from './setup.mjs'
 
 // Writes dashboard/src/api/operations.ts, the types of the admin API, and record-fields.ts, the fields of the forms,
-// from the table that checks its requests. A test fails when the files are not what this writes.
+// from the table that checks its requests. The build calls it: git has neither.
 
-export const typesFile = join(root, 'dashboard', 'src', 'api', 'operations.ts')
-export const fieldsFile = join(root, 'dashboard', 'src', 'api', 'record-fields.ts')
+/** What it writes. */
+export const dashboardApi = ['dashboard/src/api/operations.ts', 'dashboard/src/api/record-fields.ts']
 
 /** Writes an OpenAPI document as TypeScript: an interface for each schema, and one entry for each operation. */
-export function dashboardTypes({ components, paths }) {
+function dashboardTypes({ components, paths }) {
   const schemas = Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1))
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => operationOf(path, method.toUpperCase(), operation)),
@@ -93,7 +93,7 @@ const FORMS = [
  * dashboardFields writes the fields of the forms as TypeScript: the kind of each, its bounds, and its sentence of the
  * API.
  */
-export function dashboardFields({ components, paths }) {
+function dashboardFields({ components, paths }) {
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))
   const forms = FORMS.map((id) => {
     const { $ref } = operations.find(({ operationId }) => operationId === id).requestBody.content['application/json']
@@ -137,7 +137,7 @@ function longest(pattern = '') {
 }
 
 /** apiDocument reads the OpenAPI document of the built service. */
-export async function apiDocument() {
+async function apiDocument() {
   const { operationsOf } = await import('../server/dist/admin/operations.js')
   const { openApi } = await import('../server/dist/admin/api/open-api.js')
   return openApi(operationsOf(''), '')
@@ -145,13 +145,10 @@ export async function apiDocument() {
 
 async function main() {
   const document = await apiDocument()
-  for (const [file, text] of [
-    [typesFile, dashboardTypes(document)],
-    [fieldsFile, dashboardFields(document)],
-  ]) {
-    writeFileSync(file, text)
-    say(`wrote ${file.slice(root.length + 1)}; "npx biome check --write" formats it`)
+  for (const [i, text] of [dashboardTypes(document), dashboardFields(document)].entries()) {
+    const file = join(root, dashboardApi[i])
+    if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text)
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)
+if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) await runMain(main)

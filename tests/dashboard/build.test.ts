@@ -1,10 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { apiDocument, dashboardFields, dashboardTypes, fieldsFile, typesFile } from '../../scripts/dashboard-types.mjs'
 import { type BuiltFile, MAX_HELD_BYTES } from '../../server/src/admin/dashboard/dashboard-files.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -71,17 +69,6 @@ describe('the built dashboard', () => {
 })
 
 describe('the sources of the dashboard', () => {
-  it.each([
-    ['the types of the admin API', typesFile, dashboardTypes],
-    ['the fields of the forms', fieldsFile, dashboardFields],
-  ])('have %s as they are: node scripts/dashboard-types.mjs writes them', async (_, file, write) => {
-    const biome = join(root, 'node_modules/.bin/biome')
-    const document = (await apiDocument()) as Parameters<typeof write>[0]
-    const args = ['check', '--write', `--stdin-file-path=${file}`]
-    const written = execFileSync(biome, args, { cwd: root, input: write(document), encoding: 'utf8' })
-    expect(readFileSync(file, 'utf8')).toBe(written)
-  })
-
   it('have no page at a path that the admin port answers otherwise', () => {
     const folder = join(root, 'dashboard/src/pages')
     const files = readdirSync(folder).map((name) => join(folder, name, 'page.ts'))
