@@ -58,8 +58,13 @@ export class Project {
   }
 
   /** Runs Node.js in the project. */
-  async run(...args: readonly string[]): Promise<Ended> {
-    const options = { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NODE_PATH: '' } }
+  run(...args: readonly string[]): Promise<Ended> {
+    return this.runWith({}, ...args)
+  }
+
+  /** runWith is run with more in its environment. */
+  async runWith(env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<Ended> {
+    const options = { cwd: this.folder, env: { ...process.env, NODE_OPTIONS: '', NODE_PATH: '', ...env } }
     try {
       return { code: 0, ...(await execute(process.execPath, args, options)) }
     } catch (error) {

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { apiPath, COMPILERS, type Compiler, compilerPath, installCompilers } from './compilers.suite.ts'
+import { apiPath, type Compiler, compilerPath, installCompilers } from './compilers.suite.ts'
 import { type Packed, Project, pack } from './project.suite.ts'
 
 /** An app in ES modules, and with other extensions in CommonJS. */
@@ -149,62 +149,88 @@ interface Case {
   readonly skipLibCheck?: boolean
 }
 
+/** Before 5.8, nodenext was another name for node16. What a bundler finds is the same from the oldest compiler to the newest. */
+const BOTH_KINDS: readonly Case[] = (
+  [
+    ['5.0', 'node16'],
+    ['5.4', 'node16'],
+    ['5.9', 'nodenext'],
+    ['7', 'node16'],
+    ['7', 'nodenext'],
+  ] as const
+).map(([compiler, resolution]) => ({
+  compiler,
+  resolution,
+  files: ['app.mts', 'app.cts', 'required.cts', 'client.mts', 'client.cts'],
+}))
+
+const ONE_KIND: readonly Case[] = (
+  [
+    ['5.0', 'node'],
+    ['5.0', 'bundler'],
+    ['7', 'bundler'],
+  ] as const
+).map(([compiler, resolution]) => ({ compiler, resolution, files: ['app.ts', 'client.ts'] }))
+
+const FRAMEWORKS: readonly Case[] = [
+  { compiler: '5.0', resolution: 'node16', files: ['others.mts'], skipLibCheck: true },
+  { compiler: '5.9', resolution: 'node16', files: ['others.cts'], skipLibCheck: true },
+  { compiler: '7', resolution: 'node16', files: ['others.mts', 'nest.mts'], skipLibCheck: true },
+]
+
+const CASES = [...BOTH_KINDS, ...ONE_KIND, ...FRAMEWORKS]
+
 const CHECK = fileURLToPath(new URL('./compile.mjs', import.meta.url))
 
-/** Compiles files, and returns what is wrong with them and with our declarations, not with those of others. */
-async function problemsOf({ compiler, resolution, files, skipLibCheck = false }: Case): Promise<string[]> {
+function configOf({ compiler, resolution, files, skipLibCheck = false }: Case): string {
   const module = { bundler: 'esnext', node: 'commonjs' }[resolution] ?? resolution
   const strict = { strict: true, esModuleInterop: true, target: 'es2022', types: ['node'], noEmit: true }
   const compilerOptions = { module, moduleResolution: resolution, skipLibCheck, skipDefaultLibCheck: true, ...strict }
   const config = `tsconfig.${compiler}.${resolution}.${files[0]}.json`
   project.write({ [config]: JSON.stringify({ compilerOptions, files }) })
-  return compiler === '7' ? problemsOfProgram(config) : problemsOfModule(compiler, config)
+  return config
 }
 
+/** Compiles files, and returns what is wrong with them and with our declarations, not with those of others. */
+async function problemsOf(each: Case): Promise<readonly string[]> {
+  if (each.compiler === '7') return problemsOfProgram(configOf(each))
+  const all = await (checked[each.compiler] ??= problemsOfModule(each.compiler))
+  const problems = all.get(each)
+  if (problems === undefined) throw new Error(`TypeScript ${each.compiler} has not compiled ${each.files}`)
+  return problems
+}
+
+/** The compiler of this project with the least work, as scripts/compiler.mjs runs it. */
 async function problemsOfProgram(config: string): Promise<string[]> {
-  const { code, stdout } = await project.run(compilerPath('7'), '-p', config)
+  const args = [compilerPath('7'), '-p', config, '--singleThreaded']
+  const { code, stdout } = await project.runWith({ GOGC: '400' }, ...args)
   const problems = stdout.split('\n').filter((line) => line.includes('error TS'))
   if (code !== 0 && problems.length === 0) return [stdout]
   return problems.filter((line) => !/^(\.\.\/|node_modules\/(?!sluice(-client)?\/))/.test(line))
 }
 
-/** What a compiler that is a module is asked leaves out the declarations of others: they are most of its time. */
-async function problemsOfModule(compiler: Exclude<Compiler, '7'>, config: string): Promise<string[]> {
-  const { code, stdout, stderr } = await project.run(CHECK, apiPath(compiler), config)
-  return code === 0 ? JSON.parse(stdout) : [stderr]
+type Old = Exclude<Compiler, '7'>
+
+/** What each of the old compilers has found in all of its cases: most of its time is for the declarations of others. */
+const checked: Partial<Record<Old, Promise<ReadonlyMap<Case, string[]>>>> = {}
+
+async function problemsOfModule(compiler: Old): Promise<ReadonlyMap<Case, string[]>> {
+  const cases = CASES.filter((each) => each.compiler === compiler)
+  const { code, stdout, stderr } = await project.run(CHECK, apiPath(compiler), ...cases.map(configOf))
+  const found: string[][] = code === 0 ? JSON.parse(stdout) : cases.map(() => [stderr])
+  return new Map(cases.map((each, i) => [each, found[i]]))
 }
 
-/** Before 5.8, nodenext was another name for node16. What a bundler finds is the same from the oldest compiler to the newest. */
-const RESOLUTIONS = { '5.0': ['node16'], '5.4': ['node16'], '5.9': ['nodenext'], '7': ['node16', 'nodenext'] }
-const BUNDLING: readonly Compiler[] = ['5.0', '7']
-
-describe.each(COMPILERS)('TypeScript %s', { timeout: 600_000 }, (compiler) => {
-  it.each(RESOLUTIONS[compiler])('understands the package in both kinds of modules with %s', async (resolution) => {
-    expect(
-      await problemsOf({
-        compiler,
-        resolution,
-        files: ['app.mts', 'app.cts', 'required.cts', 'client.mts', 'client.cts'],
-      }),
-    ).toEqual([])
-  })
-
-  it.runIf(BUNDLING.includes(compiler))('understands the package with bundler', async () => {
-    expect(await problemsOf({ compiler, resolution: 'bundler', files: ['app.ts', 'client.ts'] })).toEqual([])
-  })
-})
-
 describe('TypeScript', { timeout: 600_000 }, () => {
-  it('understands the package with the old resolution of Node.js', async () => {
-    expect(await problemsOf({ compiler: '5.0', resolution: 'node', files: ['app.ts', 'client.ts'] })).toEqual([])
+  it.each(BOTH_KINDS)('$compiler understands the package in both kinds of modules with $resolution', async (each) => {
+    expect(await problemsOf(each)).toEqual([])
   })
 
-  it.each([
-    ['5.0', 'others.mts'],
-    ['5.9', 'others.cts'],
-    ['7', 'others.mts'],
-    ['7', 'nest.mts'],
-  ] as const)('%s understands the frameworks of %s', async (compiler, file) => {
-    expect(await problemsOf({ compiler, resolution: 'node16', files: [file], skipLibCheck: true })).toEqual([])
+  it.each(ONE_KIND)('$compiler understands the package with $resolution', async (each) => {
+    expect(await problemsOf(each)).toEqual([])
+  })
+
+  it.each(FRAMEWORKS)('$compiler understands the frameworks of $files', async (each) => {
+    expect(await problemsOf(each)).toEqual([])
   })
 })
