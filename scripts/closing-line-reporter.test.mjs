@@ -68,7 +68,7 @@ function runIn(dir, ...args) {
 }
 
 const reporter = fileURLToPath(new URL('./closing-line-reporter.mjs', import.meta.url))
-const CONFIG = `export default { test: { globals: true, projects: [
+const CONFIG = `export default { test: { globals: true, pool: 'threads', maxWorkers: 1, isolate: false, projects: [
   { extends: true, test: { name: 'a', include: ['a/*.test.mjs'] } },
   { extends: true, test: { name: 'b', include: ['b/*.test.mjs'] } },
 ], reporters: ['default', ${JSON.stringify(reporter)}] } }`

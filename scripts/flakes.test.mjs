@@ -12,7 +12,11 @@ import { cpuSeconds, judgeRound, readReport } from './flakes-round.mjs'
 import { findCommand } from './system-packages.mjs'
 import { makeTree } from './temporary-tree.mjs'
 
-const CONFIG = 'export default { test: { globals: true, include: ["*.test.mjs"] } }'
+const configOf = (more) => `export default { test: { globals: true, include: ["*.test.mjs"]${more} } }`
+const CONFIG = configOf('')
+
+/** The least work of a round: no process for each file. */
+const LIGHT = { 'vitest.config.mjs': configOf(', pool: "threads", maxWorkers: 1, isolate: false') }
 
 /** The beginning of a test file that knows which run of it this is, from 1. */
 const COUNTED = `
@@ -57,6 +61,7 @@ describe('rounds', () => {
         test('is a number', () => {})
       })`
     const dir = suite({
+      ...LIGHT,
       'a-flaky.test.mjs': flaky,
       'a-steady.test.mjs': 'test("passes", () => {})',
       'a-hook.test.mjs':
@@ -97,7 +102,7 @@ describe('rounds', () => {
   })
 
   test('in which no test runs are failures', async () => {
-    const { isGood, printed } = await found(suite({}), '--rounds', '1', 'nowhere')
+    const { isGood, printed } = await found(suite(LIGHT), '--rounds', '1', 'nowhere')
     expect({ isGood, printed }).toMatchObject({ isGood: false, printed: expect.stringContaining('no test ran') })
   })
 
