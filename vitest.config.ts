@@ -26,33 +26,37 @@ const SLOW = [
   'deploy/image',
 ]
 
+/** The first of them to use a PGlite starts that of its worker, which lasts until the worker ends: it is not to last for all of the run. */
+const WITH_PGLITE = /server\/src\/(quotas|ledger|admin|app\/(quotas|usage))\/|tests\/attacks\/(admin|ledger)\./
+
 /**
- * The files of a project follow each other: a worker keeps the modules that it has loaded only while the next file in the queue is of the
- * same project. Units are the last, since they are short: no worker is idle for long at the end.
+ * A worker keeps the modules that it has loaded only while the next file in the queue is of the same project, so the files of a project
+ * follow each other. Tests next to the code are short: no worker is idle for long at the end.
  */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSlow = ({ moduleId }: TestSpecification): boolean => SLOW.some((part) => moduleId.includes(part))
-    const place = (file: TestSpecification): number => ORDER.indexOf(file.project.name) * 2 + (isSlow(file) ? 0 : 1)
     const sorted = await super.sort(files)
     return sorted.toSorted((a, b) => place(a) - place(b))
   }
 }
 
-const ORDER = ['sluice', 'quotas', 'alone', 'scripts', 'client', 'dashboard', 'units']
+function place({ moduleId, project }: TestSpecification): number {
+  if (project.name === 'alone') return 0
+  if (SLOW.some((part) => moduleId.includes(part))) return 1
+  if (WITH_PGLITE.test(moduleId)) return 4
+  return moduleId.includes('/tests/') ? 2 : 3
+}
 
-/** Tests that stand beside the code and change no module: they share what they have loaded. */
-const UNITS = ['src/**/*.test.ts', 'server/src/**/*.test.ts']
-
-/** Those among all tests that need a process of their own: they replace a module, or look at all of the process (its timers, too). */
+/** Tests that need a process of their own: they replace a module, or look at all of the process (its timers, too). */
 const ALONE = [
   'src/engine/renewals.test.ts',
   'src/sources/rule-watcher.test.ts',
   'src/stores/hits/memory-store.test.ts',
   'src/stores/redis/batch/deadline-timer.test.ts',
   'server/src/app/log/log.test.ts',
-  'server/src/app/workers/*.test.ts',
-  'server/src/edge/gateway/proxy/**/*.test.ts',
+  'server/src/app/workers/primary.test.ts',
+  'server/src/app/workers/worker-process.test.ts',
+  'server/src/edge/gateway/proxy/http2-upstreams.test.ts',
   'server/src/grpc/calls.test.ts',
   'tests/attacks/dashboard.test.ts',
   'tests/attacks/gateway-leaks.test.ts',
@@ -63,17 +67,6 @@ const ALONE = [
   'tests/chaos/redis-faults.test.ts',
   'tests/cluster/closing.test.ts',
   'tests/live/thread-loader.test.ts',
-]
-
-/** Those that need a PGlite: each of their workers starts one. */
-const WITH_PGLITE = [
-  'server/src/quotas/**/*.test.ts',
-  'server/src/app/usage/*.test.ts',
-  'server/src/ledger/ledger.test.ts',
-  'server/src/admin/**/*.test.ts',
-  'server/src/app/quotas/first-token-file.test.ts',
-  'tests/attacks/admin.test.ts',
-  'tests/attacks/ledger.test.ts',
 ]
 
 /** Loaded before every test file. */
@@ -88,29 +81,6 @@ export const SHARED_SERVERS = './tests/servers/global-setup.ts'
 
 /** Hooks start servers, on a machine that may be busy. A test that hangs is ended; one that is slow is not wrong. */
 export const PATIENCE = { hookTimeout: 300_000, testTimeout: 300_000 }
-
-/** What a project of tests is, apart from the files in it. */
-interface Kind {
-  /** Files that are left to another project. */
-  exclude?: string[]
-  /** Files of one worker load each module once: half the time of tests that are mostly loading. */
-  sharesModules?: boolean
-  /** Whether there are servers for all files of the run. */
-  hasServers?: boolean
-}
-
-const project = (name: string, include: string[], { exclude = [], sharesModules, hasServers }: Kind = {}) => ({
-  extends: true as const,
-  test: {
-    name,
-    include,
-    exclude: [...configDefaults.exclude, ...exclude],
-    isolate: sharesModules !== true,
-    globalSetup: hasServers === true ? [SHARED_SERVERS] : [],
-    // fast-check is loaded once for each worker. A file with modules of its own hands the seed to it.
-    setupFiles: [...SETUP_FILES, ...(sharesModules === true ? ['./tests/seeds/property-seed.ts'] : [])],
-  },
-})
 
 export default defineConfig({
   resolve: {
@@ -128,17 +98,23 @@ export default defineConfig({
     ...PATIENCE,
     reporters: ['default', './scripts/closing-line-reporter.mjs'],
     projects: [
-      project('units', UNITS, { exclude: [...ALONE, ...WITH_PGLITE], sharesModules: true, hasServers: true }),
-      project('sluice', ['tests/**/*.test.ts'], {
-        exclude: [...ALONE, ...WITH_PGLITE],
-        sharesModules: true,
-        hasServers: true,
-      }),
-      project('quotas', WITH_PGLITE, { sharesModules: true, hasServers: true }),
-      project('alone', ALONE, { hasServers: true }),
-      project('client', ['client/src/**/*.test.ts'], { sharesModules: true }),
-      project('dashboard', ['dashboard/src/**/*.test.ts'], { sharesModules: true }),
-      project('scripts', ['scripts/**/*.test.mjs']),
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['{src,server/src,tests,client/src,dashboard/src}/**/*.test.ts', 'scripts/**/*.test.mjs'],
+          exclude: [...configDefaults.exclude, ...ALONE],
+          // Files of one worker load each module once: half the time of tests that are mostly loading.
+          isolate: false,
+          globalSetup: [SHARED_SERVERS],
+          // fast-check is loaded once for each worker. A file with modules of its own hands the seed to it.
+          setupFiles: [...SETUP_FILES, './tests/seeds/property-seed.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'alone', include: ALONE, globalSetup: [SHARED_SERVERS], setupFiles: SETUP_FILES },
+      },
     ],
   },
 })

@@ -1,4 +1,4 @@
-import { beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 
 let router: typeof import('./router.ts')
 
@@ -6,6 +6,7 @@ beforeAll(async () => {
   vi.stubGlobal('location', { pathname: '/audit', search: '?kind=blocks', hash: '#12' })
   router = await import('./router.ts')
 })
+afterAll(() => void vi.unstubAllGlobals())
 
 it('the place has the path, what is asked, and what stands after #', () => {
   const { path, query, hash } = router.place.value
