@@ -194,8 +194,8 @@ function configOf({ compiler, resolution, files, skipLibCheck = false }: Case): 
 /** Compiles files, and returns what is wrong with them and with our declarations, not with those of others. */
 async function problemsOf(each: Case): Promise<readonly string[]> {
   if (each.compiler === '7') return problemsOfProgram(configOf(each))
-  const all = await (checked[each.compiler] ??= problemsOfModule(each.compiler))
-  const problems = all.get(each)
+  checked[each.compiler] ??= problemsOfModule(each.compiler)
+  const problems = (await checked[each.compiler])?.get(each)
   if (problems === undefined) throw new Error(`TypeScript ${each.compiler} has not compiled ${each.files}`)
   return problems
 }
