@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 
@@ -176,6 +177,92 @@ const claims = {
     checkAnswers([await fetch(address), await fetch(address)])
     await app.close()
   },
+  async 'Koa is protected by the options of koa-ratelimit'() {
+    const { default: Koa } = await import('koa')
+    const { default: rateLimit } = await import('sluice/compat/koa-ratelimit')
+    const app = new Koa()
+    app.use(rateLimit({ driver: 'memory', db: new Map(), max: 1, duration: 60_000 })).use((context) => {
+      context.body = 'hello'
+    })
+    assert.deepEqual(await statusesOf(createServer(app.callback())), [200, 429])
+  },
+  async 'Fastify is protected by the options of @fastify/rate-limit'() {
+    const { default: Fastify } = await import('fastify')
+    const { default: rateLimit } = await import('sluice/compat/fastify-rate-limit')
+    const app = Fastify()
+    await app.register(rateLimit, { max: 1, timeWindow: '1 minute' })
+    app.get('/', async () => 'hello')
+    const address = await app.listen({ port: 0, host: '127.0.0.1' })
+    assert.deepEqual([(await fetch(address)).status, (await fetch(address)).status], [200, 429])
+    await app.close()
+  },
+  async 'Hono is protected by the options of hono-rate-limiter'() {
+    const { Hono } = await import('hono')
+    const { rateLimiter } = await import('sluice/compat/hono-rate-limiter')
+    const limiter = rateLimiter({ limit: 1, windowMs: 60_000, keyGenerator: () => 'a' })
+    const app = new Hono().use(limiter).get('/', (context) => context.text('hello'))
+    assert.deepEqual([(await app.request('/')).status, (await app.request('/')).status], [200, 429])
+    await limiter.close()
+  },
+  async 'the methods of @upstash/ratelimit work'() {
+    const { Ratelimit } = await import('sluice/compat/upstash-ratelimit')
+    const ratelimit = new Ratelimit({ limiter: Ratelimit.slidingWindow(1, '10 s') })
+    assert.deepEqual([(await ratelimit.limit('a')).success, (await ratelimit.limit('a')).success], [true, false])
+    await ratelimit.close()
+  },
+  async 'hits of @nestjs/throttler are counted'() {
+    await import('reflect-metadata')
+    const { SluiceStorage } = await import('sluice/compat/nestjs-throttler')
+    const storage = new SluiceStorage()
+    assert.equal((await storage.increment('a', 60_000, 1, 60_000, 'default')).isBlocked, false)
+    assert.equal((await storage.increment('a', 60_000, 1, 60_000, 'default')).isBlocked, true)
+  },
+  async 'decisions are counted for Prometheus, and have spans'() {
+    const { Registry } = await import('prom-client')
+    const { rateLimit } = await import('sluice')
+    const { prometheus } = await import('sluice/prometheus')
+    const { opentelemetry } = await import('sluice/opentelemetry')
+    const registry = new Registry()
+    rateLimit({ ...PLAIN, name: 'login', observer: prometheus({ registry }) }).check('a')
+    assert.match(
+      await registry.metrics(),
+      /ratelimit_decisions_total\{domain="",rule="login",outcome="allowed",door="app"\} 1/,
+    )
+    assert.equal(rateLimit({ ...PLAIN, observer: opentelemetry() }).check('a').allowed, true)
+  },
+  async 'rules, tokens and shedding work with the code that bundlers follow'() {
+    const { rateLimit } = await import('sluice/fetch')
+    const { jwt } = await import('sluice/jwt')
+    const { rules } = await import('sluice/rules')
+    const { shed } = await import('sluice/shed')
+    const given = { domain: 'api', descriptors: [{ key: 'path', rate_limit: { unit: 'hour', requests_per_unit: 1 } }] }
+    const byRules = rateLimit({ rules: rules(given) })
+    assert.deepEqual([await fetchStatus(byRules), await fetchStatus(byRules)], [200, 429])
+    const secret = 'a secret of at least thirty-two bytes'
+    const byUser = rateLimit({ ...PLAIN, by: 'user', identity: { jwt: jwt({ secret }) } })
+    const headers = { authorization: `Bearer ${tokenOf('a', secret)}` }
+    assert.deepEqual([await fetchStatus(byUser, headers), await fetchStatus(byUser, headers)], [200, 429])
+    const shedding = rateLimit({ limit: 9, window: '1m', by: 'everyone', shed: shed({ capacity: 1, reserved: 0 }) })
+    assert.deepEqual([await fetchStatus(shedding), await fetchStatus(shedding)], [200, 503])
+  },
+  async 'every entry is imported and required'() {
+    const require = createRequire(import.meta.url)
+    await import('reflect-metadata')
+    for (const name of ['sluice', 'sluice-client']) {
+      const { exports } = JSON.parse(
+        readFileSync(new URL(`node_modules/${name}/package.json`, import.meta.url), 'utf8'),
+      )
+      const entries = Object.keys(exports).filter((each) => !each.endsWith('.json'))
+      assert.ok(entries.length > 1)
+      for (const entry of entries) {
+        const path = name + entry.slice(1)
+        const names = Object.keys(await import(path)).filter((each) => each !== 'default' && each !== 'module.exports')
+        assert.ok(names.length > 0, path)
+        const required = require(path)
+        for (const each of names) assert.notEqual(required[each], undefined, `${each} of ${path}`)
+      }
+    }
+  },
   async 'require returns what import does'() {
     const require = createRequire(import.meta.url)
     const { default: rateLimit, MemoryStore } = await import('sluice/compat/express-rate-limit')
@@ -187,8 +274,15 @@ const claims = {
     const redis = process.env.REDIS_URL
     if (redis === undefined) return 'no REDIS_URL'
     const { rateLimit } = await import('sluice/fetch')
+    const { redis: redisAt } = await import('sluice/redis')
     const caller = String(Math.random())
-    const limiter = rateLimit({ ...PLAIN, redis, onStoreFailure: 'closed', timeoutMs: 60_000, by: () => caller })
+    const limiter = rateLimit({
+      ...PLAIN,
+      redis: redisAt(redis),
+      onStoreFailure: 'closed',
+      timeoutMs: 60_000,
+      by: () => caller,
+    })
     const startedAt = Date.now()
     while ((await fetchStatus(limiter)) !== 200) assert.ok(Date.now() - startedAt < 20_000, 'no answer in 20 seconds')
     assert.equal(await fetchStatus(limiter), 429)
@@ -212,6 +306,17 @@ function checkAnswers([first, second]) {
   assert.deepEqual([first.status, second.status], [200, 429])
   assert.match(first.headers.get('ratelimit') ?? '', /r=0/)
   assert.ok(Number(second.headers.get('retry-after')) > 0)
+}
+
+/** Returns the statuses of two answers. */
+async function statusesOf(server) {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = `http://127.0.0.1:${server.address().port}/`
+  const statuses = [(await fetch(address)).status, (await fetch(address)).status]
+  server.close()
+  server.closeAllConnections?.()
+  return statuses
 }
 
 async function checkServer(server) {
