@@ -33,7 +33,7 @@ export const MENU = [
     ],
   },
   { text: 'Run', pages: ['deploy', 'rules-sources', 'sizing', 'simulate', 'aws', 'redis', 'gateway', 'upgrade'] },
-  { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance'] },
+  { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance', 'faults'] },
   {
     text: 'Reference',
     pages: ['http', 'grpc', 'admin-api', 'errors', 'architecture', 'walk', 'decisions'],
