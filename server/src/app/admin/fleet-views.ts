@@ -74,9 +74,9 @@ export interface FleetViews {
 /** How long an end waits for Redis to take the last note. */
 const LEAVE_MS = 500
 
-/** Starts to make frames, and to send notes about this node to the others. */
+/** Opens what the admin API shows of a node and its fleet. */
 export function openFleetViews(parts: FleetViewsParts): FleetViews {
-  const { config, rules, book, ask, version } = parts
+  const { config, rules, book, ask } = parts
   const store = storeOf(parts)
   const seen: SeenKeys = async (ids) => new Map((await ask('seenKeys', ids)).flatMap((each) => Object.entries(each)))
   const counters = new Counters({
@@ -89,30 +89,8 @@ export function openFleetViews(parts: FleetViewsParts): FleetViews {
     refusedCounters: async (target) => (await ask('refusals', [nameOf(target)])).flat().map(({ counter }) => counter),
     audited: parts.audited ?? (async () => {}),
   })
+  const { nodes, live } = openNodes(parts, store)
   const { redis } = store
-  const figures = new NodeFigures()
-  const nodes = new FleetNodes({
-    version,
-    name: () => nodeName(config, parts.adminAddress()),
-    notes: redis && (async () => (await redis()).nodeNotes),
-    state: () => ({
-      ruleVersion: rules().version,
-      revision: book()?.revision ?? 0,
-      store: store.state(),
-      adminAddress: parts.adminAddress(),
-      ...figures.state(parts.workers()),
-    }),
-  })
-  const live = new LiveFrames({
-    collect: async () => figures.heard(await ask('live')),
-    nodes,
-    state: () => ({
-      store: store.state(),
-      database: parts.database?.() ?? 'none',
-      ruleVersion: rules().version,
-    }),
-  })
-  live.start()
   const others = () => nodes.ids()
   const questions = new FleetQuestions({ node: nodes.id, redis, others })
   const recent = new FleetCallers({ node: nodes.id, ask, questions })
@@ -165,6 +143,32 @@ export function openFleetViews(parts: FleetViewsParts): FleetViews {
       await store.close()
     },
   }
+}
+
+/** Starts to make frames, and to send notes about this node. */
+function openNodes(parts: FleetViewsParts, store: CounterStore) {
+  const { config, rules, book, ask, version } = parts
+  const { redis } = store
+  const figures = new NodeFigures()
+  const nodes = new FleetNodes({
+    version,
+    name: () => nodeName(config, parts.adminAddress()),
+    notes: redis && (async () => (await redis()).nodeNotes),
+    state: () => ({
+      ruleVersion: rules().version,
+      revision: book()?.revision ?? 0,
+      store: store.state(),
+      adminAddress: parts.adminAddress(),
+      ...figures.state(parts.workers()),
+    }),
+  })
+  const live = new LiveFrames({
+    collect: async () => figures.heard(await ask('live')),
+    nodes,
+    state: () => ({ store: store.state(), database: parts.database?.() ?? 'none', ruleVersion: rules().version }),
+  })
+  live.start()
+  return { nodes, live }
 }
 
 /** Returns the tier of a caller: the key's tier goes before the customer's. */

@@ -16,7 +16,7 @@ import { UsageProgress } from '../../quotas/usage/usage-progress.ts'
 import { UsageWriter } from '../../quotas/usage/usage-writer.ts'
 import { CrossingQueue } from '../../quotas/webhooks/crossing-queue.ts'
 import { SealedSecrets } from '../../quotas/webhooks/sealed-secrets.ts'
-import { WebhookCourier } from '../../quotas/webhooks/webhook-courier.ts'
+import { type DeliveryOutcome, WebhookCourier } from '../../quotas/webhooks/webhook-courier.ts'
 import { WebhookStore } from '../../quotas/webhooks/webhook-store.ts'
 import { forgetOldWebhooks } from '../../quotas/webhooks/webhook-upkeep.ts'
 import type { Log } from '../log/log.ts'
@@ -92,28 +92,14 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     disable: (id, reason, by) => webhooks.disable(id, reason, by),
     ended: (outcome, id, error) => {
       metrics.ended(outcome)
-      if (outcome === 'failed') log.warn('webhook.failed', `a webhook was given up: ${error}`, { webhook: id })
-      if (outcome === 'gone')
-        log.warn('webhook.gone', 'a webhook says that it is gone, and is switched off', { webhook: id })
+      logDelivery(log, outcome, id, error)
     },
   })
-  // The writer and others report that the database is unavailable. What fails now is retried in the next second.
-  let running = Promise.resolve()
-  let isWorking = false
-  const work = async (): Promise<void> => {
+  const working = everySecond(async () => {
     await writer.write()
     await crossings.write()
     await courier.work()
-  }
-  const working = setInterval(() => {
-    if (isWorking) return
-    isWorking = true
-    running = work()
-      .catch(() => {})
-      .finally(() => {
-        isWorking = false
-      })
-  }, WRITE_EVERY_MS).unref()
+  })
   const upkeep = setInterval(() => void keepUp(quotas, leases, now).catch(() => {}), UPKEEP_EVERY_MS).unref()
   for (const runner of [...runners, keeper]) runner.start()
   return {
@@ -131,10 +117,9 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
     },
     reopen: async () => file?.reopen(),
     async close() {
-      clearInterval(working)
       clearInterval(upkeep)
       await within(CLOSE_MS, async () => {
-        await running
+        await working.stop()
         await writer.finish()
         await crossings.write()
       })
@@ -144,6 +129,33 @@ export function openUsage({ quotas, config, log, now = Date.now }: UsageParts): 
       await within(CLOSE_MS, () => Promise.all([courier.close(), ...[...runners, keeper].map((each) => each.close())]))
     },
   }
+}
+
+/**
+ * Does something every second, unless it is still running. What fails is retried in the next second; the writer and
+ * others report that the database is unavailable. `stop` waits for the current run.
+ */
+function everySecond(work: () => Promise<void>): { stop(): Promise<void> } {
+  let running: Promise<void> | undefined
+  const timer = setInterval(() => {
+    running ??= work()
+      .catch(() => {})
+      .finally(() => {
+        running = undefined
+      })
+  }, WRITE_EVERY_MS).unref()
+  return {
+    stop: async () => {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+function logDelivery(log: Log, outcome: DeliveryOutcome, id: string, error: string | undefined): void {
+  if (outcome === 'failed') log.warn('webhook.failed', `a webhook was given up: ${error}`, { webhook: id })
+  if (outcome === 'gone')
+    log.warn('webhook.gone', 'a webhook says that it is gone, and is switched off', { webhook: id })
 }
 
 /** Sums old hours up to days, and removes what is no longer needed. One node does it once an hour. */
