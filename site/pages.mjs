@@ -32,7 +32,10 @@ export const MENU = [
       'recipes',
     ],
   },
-  { text: 'Run', pages: ['deploy', 'rules-sources', 'sizing', 'simulate', 'aws', 'redis', 'gateway', 'upgrade'] },
+  {
+    text: 'Run',
+    pages: ['deploy', 'rules-sources', 'sizing', 'simulate', 'aws', 'redis', 'stores', 'gateway', 'upgrade'],
+  },
   { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance', 'faults'] },
   {
     text: 'Reference',
@@ -65,6 +68,7 @@ export const MODULES = new Map([
   ['sluice/nest', 'src/middleware/nest/index.ts'],
   ['sluice/opentelemetry', 'src/observers/opentelemetry/index.ts'],
   ['sluice/prometheus', 'src/observers/prometheus/index.ts'],
+  ['sluice/postgres', 'src/entries/postgres.ts'],
   ['sluice/redis', 'src/entries/redis.ts'],
   ['sluice/rules', 'src/entries/rules.ts'],
   ['sluice/shed', 'src/entries/shed.ts'],

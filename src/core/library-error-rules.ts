@@ -29,6 +29,9 @@ export const LIMIT_RULES = {
   REDIS_CLIENT_INVALID:
     'redis must be an address, or a client from the redis package (version 5 or newer) or from ioredis for a single server.',
   ENTRY_NOT_BUNDLED: 'Import the entry that is named and pass what it returns (docs/middleware.md).',
+  STORE_CLIENT_INVALID:
+    'Pass a client that is made already: a pool of pg, or what postgres() of the package postgres returned.',
+  STORE_PLACE_INVALID: 'See docs/stores.md for how the store is named: tables, servers and addresses.',
   SWITCH_INVALID: 'A switch must be true or false.',
   MAX_KEYS_INVALID: 'maxKeys must be a whole number from 1 to 67108864.',
 } as const
@@ -38,7 +41,7 @@ export const DOOR_RULES = {
   PROXY_TRUST_INVALID:
     'Trusted proxies must be a number of hops from 0 to 32, or a list of addresses, blocks and the names loopback, linklocal and uniquelocal. The field must be x-forwarded-for or forwarded.',
   SUBNET_INVALID: 'A prefix length must be from 1 to 128 bits for IPv6 and from 1 to 32 for IPv4.',
-  RESET_ALL_NOT_APPLICABLE: 'Only a memory store can reset all keys. Redis is shared, so reset keys one at a time.',
+  RESET_ALL_NOT_APPLICABLE: 'Only a memory store can reset all keys. Shared counters are reset one key at a time.',
   STORE_UNAVAILABLE:
     'The store is configured to throw when Redis does not answer by the deadline. Retry, or choose another failure policy.',
   HIT_STORE_INVALID:

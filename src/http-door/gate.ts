@@ -253,7 +253,7 @@ export class Gate<R> {
   /** Gives all callers the whole budget again, for instance between tests. Only a store in memory can. */
   async resetAll(): Promise<void> {
     if (this.#open.memory === undefined) {
-      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters are in Redis')
+      throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', `the counters are ${this.#open.name}`)
     }
     this.#open = openAppStore(this.#options)
     this.#decider = this.#newDecider()

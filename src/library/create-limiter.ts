@@ -23,13 +23,15 @@ export interface LimiterOptions extends Pick<StoreOptions, 'maxKeys' | 'clock'>,
   /** The rules, in the shape of a rule file: one domain, or several. */
   readonly rules: RuleFile | readonly RuleFile[]
   readonly redis?: undefined
+  readonly store?: undefined
 }
 
-/** The options of a limiter on Redis. */
+/** The options of a limiter that processes share: on Redis, or with `store` in another place. */
 export interface SharedLimiterOptions
   extends Pick<LimiterOptions, 'rules' | 'observer' | 'onDecision'>,
     Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'> {
-  readonly redis: NonNullable<StoreOptions['redis']>
+  readonly redis?: StoreOptions['redis']
+  readonly store?: StoreOptions['store']
 }
 
 /** The types for each place where counters live. */
@@ -38,11 +40,14 @@ interface RuleLimiterBy {
   readonly redis: SharedRuleLimiter
 }
 
-/** The options of a limiter, in memory or on Redis. */
-export interface AnyLimiterOptions<Redis extends StoreOptions['redis'] = StoreOptions['redis']>
-  extends Omit<SharedLimiterOptions, 'redis'>,
-    Omit<LimiterOptions, 'redis'> {
+/** The options of a limiter, in memory or shared. */
+export interface AnyLimiterOptions<
+  Redis extends StoreOptions['redis'] = StoreOptions['redis'],
+  Place extends StoreOptions['store'] = StoreOptions['store'],
+> extends Omit<SharedLimiterOptions, 'redis' | 'store'>,
+    Omit<LimiterOptions, 'redis' | 'store'> {
   readonly redis?: Redis
+  readonly store?: Place
 }
 
 const FORMS: FormsOf<AnyLimiterOptions> = {
@@ -53,24 +58,36 @@ const FORMS: FormsOf<AnyLimiterOptions> = {
 
 /**
  * Makes a limiter on rules: domains, descriptors, several rules on one request. In memory it answers synchronously;
- * with `redis`, all processes share the budgets, and every call returns a promise.
+ * with `redis` or `store`, all processes share the budgets, and every call returns a promise.
  */
-export function createLimiter<Redis extends StoreOptions['redis'] = undefined>(
-  options: AnyLimiterOptions<Redis>,
-): RuleLimiterBy[Redis extends undefined ? 'memory' : 'redis']
+export function createLimiter<
+  Redis extends StoreOptions['redis'] = undefined,
+  Place extends StoreOptions['store'] = undefined,
+>(
+  options: AnyLimiterOptions<Redis, Place>,
+): RuleLimiterBy[Redis extends undefined ? (Place extends undefined ? 'memory' : 'redis') : 'redis']
 export function createLimiter(options: AnyLimiterOptions): RuleLimiter | SharedRuleLimiter {
   checkOptions(options, FORMS)
-  const { rules, redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock } = options
+  const { rules, redis, store, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock } = options
   const ruleSet = compileObjects(isList(rules) ? rules : [rules])
   const observer = observerOf(options)
   const parts = { payer: NO_PAYER, ...(observer !== undefined && { observer }) }
-  if (redis === undefined) {
+  if (redis === undefined && store === undefined) {
     const open = () => new MemoryStore({ ...(maxKeys !== undefined && { maxKeys }), ...(clock && { clock }) })
     return new RuleLimiter(ruleSet, open, parts)
   }
   return new SharedRuleLimiter(
     ruleSet,
-    openAppStore({ redis, secret, keyPrefix, keys, redisTimeoutMs, observer: options.observer, ...(log && { log }) }),
+    openAppStore({
+      redis,
+      store,
+      secret,
+      keyPrefix,
+      keys,
+      redisTimeoutMs,
+      observer: options.observer,
+      ...(log && { log }),
+    }),
     parts,
   )
 }
@@ -165,7 +182,7 @@ export class SharedRuleLimiter {
 
   /** Only for limits in memory: shared counters are reset one key at a time. */
   async resetAll(): Promise<void> {
-    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this limiter are in Redis')
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', `the counters of this limiter are ${this.#open.name}`)
   }
 
   /** Closes the connection. A process that exits need not call it. */

@@ -19,15 +19,17 @@ import type { SharedRateLimiter } from './shared-rate-limit.ts'
 /** The options of a limit in memory. */
 export interface RateLimitOptions extends PlainLimit, Pick<StoreOptions, 'maxKeys' | 'clock'>, Observed {
   readonly redis?: undefined
+  readonly store?: undefined
 }
 
-/** The options of a limit on Redis. */
+/** The options of a limit that processes share: on Redis, or with `store` in another place. */
 export interface SharedRateLimitOptions
   extends PlainLimit,
     SharedLimit,
     Pick<StoreOptions, 'secret' | 'keyPrefix' | 'keys' | 'redisTimeoutMs' | 'log'>,
     Pick<RateLimitOptions, 'observer' | 'onDecision'> {
-  readonly redis: NonNullable<StoreOptions['redis']>
+  readonly redis?: StoreOptions['redis']
+  readonly store?: StoreOptions['store']
 }
 
 /** The types for each place where counters live. */
@@ -36,11 +38,14 @@ interface RateLimiterBy {
   readonly redis: SharedRateLimiter
 }
 
-/** The options of a limit, in memory or on Redis. */
-export interface AnyRateLimitOptions<Redis extends StoreOptions['redis'] = StoreOptions['redis']>
-  extends Omit<SharedRateLimitOptions, 'redis'>,
-    Omit<RateLimitOptions, 'redis'> {
+/** The options of a limit, in memory or shared. */
+export interface AnyRateLimitOptions<
+  Redis extends StoreOptions['redis'] = StoreOptions['redis'],
+  Place extends StoreOptions['store'] = StoreOptions['store'],
+> extends Omit<SharedRateLimitOptions, 'redis' | 'store'>,
+    Omit<RateLimitOptions, 'redis' | 'store'> {
   readonly redis?: Redis
+  readonly store?: Place
 }
 
 const FORMS: FormsOf<AnyRateLimitOptions> = {
@@ -56,22 +61,27 @@ const FORMS: FormsOf<AnyRateLimitOptions> = {
  *   const limiter = rateLimit({ limit: 100, window: '1m' })
  *   if (!limiter.check('user:42').allowed) return tooManyRequests()
  *
- * With `redis`, all processes share the budget, and every call returns a promise.
+ * With `redis` or `store`, all processes share the budget, and every call returns a promise.
  */
-export function rateLimit<Redis extends StoreOptions['redis'] = undefined>(
-  options: AnyRateLimitOptions<Redis>,
-): RateLimiterBy[Redis extends undefined ? 'memory' : 'redis']
+export function rateLimit<
+  Redis extends StoreOptions['redis'] = undefined,
+  Place extends StoreOptions['store'] = undefined,
+>(
+  options: AnyRateLimitOptions<Redis, Place>,
+): RateLimiterBy[Redis extends undefined ? (Place extends undefined ? 'memory' : 'redis') : 'redis']
 export function rateLimit(options: AnyRateLimitOptions): RateLimiter | SharedRateLimiter {
   checkOptions(options, FORMS)
-  const { redis, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, ...others } = options
+  const { redis, store, secret, keyPrefix, keys, redisTimeoutMs, maxKeys, log, clock, ...others } = options
   const { name, onStoreFailure, localShare, timeoutMs, observer: own, onDecision, ...limit } = others
   const observer = observerOf({ observer: own, onDecision })
   const rule = limitRule(limit, defined({ name, onStoreFailure, localShare, timeoutMs }))
-  if (redis === undefined) return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
+  if (redis === undefined && store === undefined) {
+    return new RateLimiter(rule, () => new MemoryStore(defined({ maxKeys, clock })), observer)
+  }
   return sharedLimiter(
     rule,
     name !== undefined,
-    { redis, secret, keyPrefix, keys, redisTimeoutMs, observer: own, ...defined({ log }) },
+    { redis, store, secret, keyPrefix, keys, redisTimeoutMs, observer: own, ...defined({ log }) },
     observer,
   )
 }

@@ -81,7 +81,7 @@ export class SharedRateLimiter {
 
   /** Only for limits in memory: shared counters are reset one key at a time. */
   async resetAll(): Promise<void> {
-    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', 'the counters of this limit are in Redis')
+    throw new SluiceError('RESET_ALL_NOT_APPLICABLE', 'resetAll', `the counters of this limit are ${this.#open.name}`)
   }
 
   /** Closes the connection. A process that exits need not call it. */

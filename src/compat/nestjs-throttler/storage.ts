@@ -14,11 +14,11 @@ import { MemoryStore } from '../../stores/memory/memory-store.ts'
 import { openAppStore } from '../../stores/open/open-app-store.ts'
 import type { OpenStore } from '../../stores/open/open-store.ts'
 import { HIT_STORE_FORMS } from '../../stores/open/store-forms.ts'
-import type { StoreOptions } from '../../stores/open/store-options.ts'
+import type { RedisOptions } from '../../stores/open/store-options.ts'
 import type { RedisStore } from '../../stores/redis/redis-store.ts'
 
 /** Where SluiceStorage counts, and what a hit gets while that does not answer. */
-export interface StorageOptions extends StoreOptions {
+export interface StorageOptions extends RedisOptions {
   /** What keys in Redis begin with: apps with one prefix share their counters. Default: `throttler`. */
   readonly prefix?: string
   /**

@@ -11,13 +11,13 @@ import type { MaybePromise } from '../../engine/ports.ts'
 import { openAppStore } from '../open/open-app-store.ts'
 import type { OpenStore } from '../open/open-store.ts'
 import { HIT_STORE_FORMS } from '../open/store-forms.ts'
-import type { StoreOptions } from '../open/store-options.ts'
+import type { RedisOptions } from '../open/store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import type { HitStore, Hits } from './hit-store.ts'
 import { nearestWindow } from './hit-window.ts'
 
 /** Where the hits of a store are counted, and how. */
-export interface CounterStoreOptions extends StoreOptions {
+export interface CounterStoreOptions extends RedisOptions {
   /**
    * What the keys of this store begin with: stores on one Redis with one prefix share their counters. Default: `rl:`.
    */

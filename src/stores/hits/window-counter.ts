@@ -7,14 +7,14 @@ import type { MemoryStore } from '../memory/memory-store.ts'
 import { openAppStore } from '../open/open-app-store.ts'
 import type { OpenRedis } from '../open/open-redis.ts'
 import type { OpenStore } from '../open/open-store.ts'
-import type { StoreOptions } from '../open/store-options.ts'
+import type { RedisOptions } from '../open/store-options.ts'
 import { hitRule } from './hit-rule.ts'
 import { nearestWindow } from './hit-window.ts'
 
 /** What a hit beyond the limit does to its window: nothing, restart it, or double it. */
 export type Beyond = 'keep' | 'restart' | 'double'
 
-export interface WindowCounterOptions extends StoreOptions {
+export interface WindowCounterOptions extends RedisOptions {
   /** What the keys begin with; in Redis, counters of one prefix are shared. */
   readonly prefix: string
   readonly beyond: Beyond

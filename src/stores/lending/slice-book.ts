@@ -21,6 +21,17 @@ interface Holding {
   expiresAtMs: number
 }
 
+/** What one holder has of a counter, as plain data. */
+export interface HeldSlice extends Readonly<Holding> {
+  readonly holder: string
+}
+
+/** A book as plain data, for stores that keep it elsewhere. */
+export interface BookAccount {
+  readonly touchedMs: number
+  readonly slices: readonly HeldSlice[]
+}
+
 /** What is lent in advance is at most this part of the remaining budget, divided by the number of holders. */
 const AHEAD_SHARE = 4
 
@@ -37,6 +48,29 @@ export class SliceBook {
   readonly #holdings = new Map<string, Holding>()
   #out = 0
   #touchedMs = Number.NEGATIVE_INFINITY
+
+  /** Makes a book of what `account` returned. */
+  static of({ touchedMs, slices }: BookAccount): SliceBook {
+    const book = new SliceBook()
+    book.#touchedMs = touchedMs
+    for (const { holder, sequence, spent, held, expiresAtMs } of slices) {
+      book.#holdings.set(holder, { sequence, spent, held, expiresAtMs })
+      book.#out += held
+    }
+    return book
+  }
+
+  get account(): BookAccount {
+    const slices = Array.from(this.#holdings, ([holder, holding]): HeldSlice => ({ holder, ...holding }))
+    return { touchedMs: this.#touchedMs, slices }
+  }
+
+  /** When the last of what is lent runs out. */
+  get endsAtMs(): number {
+    let endsAtMs = Number.NEGATIVE_INFINITY
+    for (const { expiresAtMs } of this.#holdings.values()) endsAtMs = Math.max(endsAtMs, expiresAtMs)
+    return endsAtMs
+  }
 
   /** All that is out. */
   get out(): number {

@@ -76,7 +76,7 @@ export interface AppRedisOptions
   readonly observer?: Observer | undefined
 }
 
-/** The code that opens Redis: it is loaded when a limit names one. */
+/** The code that opens Redis, or another place: it is loaded when a limit names one. */
 export interface RedisCode {
   readonly openAppRedis: (redis: string | RedisClient, options: AppRedisOptions) => OpenStore
 }

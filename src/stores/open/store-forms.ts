@@ -1,6 +1,6 @@
 import { KEY_FORMS } from '../../core/key-form.ts'
 import { type Form, type FormsOf, FUNCTION, has, oneOf, TEXT, whole } from '../../core/option-forms.ts'
-import type { StoreOptions } from './store-options.ts'
+import type { RedisOptions, StoreOptions } from './store-options.ts'
 
 /** What an address or a client of Redis is made of, is checked when it is opened. */
 const REDIS: Form = {
@@ -9,8 +9,13 @@ const REDIS: Form = {
   code: 'REDIS_CLIENT_INVALID',
 }
 
-/** The forms of StoreOptions. */
-export const STORE_FORMS: FormsOf<StoreOptions> = {
+const PLACE: Form = {
+  expected: 'a store, such as postgres(pool) of sluice/postgres',
+  is: (value) => typeof value === 'object' && value !== null && 'place' in value && 'code' in value,
+}
+
+/** The forms of the options of what counts in memory or in Redis alone. */
+const REDIS_FORMS: FormsOf<RedisOptions> = {
   redis: REDIS,
   // An empty one counts as not set.
   secret: { ...TEXT, is: (value) => typeof value === 'string' },
@@ -23,12 +28,15 @@ export const STORE_FORMS: FormsOf<StoreOptions> = {
   clock: /* @__PURE__ */ has('nowMs'),
 }
 
+/** The forms of StoreOptions. */
+export const STORE_FORMS: FormsOf<StoreOptions> = { ...REDIS_FORMS, store: PLACE }
+
 /** The form of what keys begin with: of nothing, too. */
 export const PREFIX = STORE_FORMS.secret
 
 /** The forms of the additional options of stores of hits. */
 export const HIT_STORE_FORMS = {
-  ...STORE_FORMS,
+  ...REDIS_FORMS,
   prefix: PREFIX,
   onStoreFailure: /* @__PURE__ */ oneOf('open', 'closed', 'local', 'throw'),
   timeoutMs: /* @__PURE__ */ whole(1, 60_000),

@@ -9,6 +9,8 @@ export interface StoreOptions {
    * `redis` or `ioredis`. In a bundle, `redis(…)` of `sluice/redis` with either. Default: memory.
    */
   readonly redis?: string | RedisClient | RedisPlace | undefined
+  /** Where counters are shared other than in Redis, such as `postgres(pool)` of `sluice/postgres`. */
+  readonly store?: StorePlace | undefined
   /**
    * Keys the hashes of secret values and partitions; the same on every node. Default: SLUICE_SECRET of the environment.
    */
@@ -30,6 +32,16 @@ export interface StoreOptions {
   readonly log?: (line: string) => void
   /** Memory only, for tests. Default: the system's clock. */
   readonly clock?: Clock
+}
+
+/** The options of what counts in memory or in Redis alone. */
+export type RedisOptions = Omit<StoreOptions, 'store'>
+
+/** A place for counters with the code for it, as the entries of other stores than Redis return it. */
+export interface StorePlace {
+  readonly place: object
+  /** What opens it: a RedisCode. */
+  readonly code: object
 }
 
 /** A Redis with the code for it, as `redis()` of `sluice/redis` returns it: what a bundler can follow. */
