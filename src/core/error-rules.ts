@@ -84,6 +84,9 @@ export const SERVICE_RULES = {
   ROUTES_NOT_SIMULATED: 'Give rule files: a gateway reads more of a request than an access log has.',
   FAIL_IF_INVALID:
     'A condition is refused, shadow, lost, gained or unread, > or >=, and a number or percentage: refused > 1 %. In parentheses: an entry whose different values are counted, or caller.',
+  TRAFFIC_READ_TWICE: 'Write the log to a file: suggest reads it twice, to measure it and to try what it proposes.',
+  TIERS_INVALID: 'There may be at most 50 tiers, with names of at most 64 characters.',
+  PERCENT_INVALID: 'Give a percentage, such as 99 or 50%.',
   SIMULATE_NUMBER_INVALID: 'Give a whole number from 1 on.',
   REPORT_UNWRITABLE: 'The folder must exist, and the user of this process must be able to write there.',
   SUBCOMMAND_INVALID:

@@ -50,6 +50,7 @@ Usage:
   sluice simulate RULES --traffic LOG [--against OLD_RULES]
                                    replay access logs through rules: who would
                                    have been refused, when, by which rule
+  sluice suggest --traffic LOG     propose limits for the traffic of access logs
   sluice top [--admin URL]         watch a running service: decisions, refusals,
                                    latency, its store, its busiest keys
   sluice health [--admin URL]      succeed if a service accepts requests; with
@@ -67,7 +68,7 @@ Usage:
                                    its entries
   sluice serve --help              the flags of serve
   sluice gateway --help            the flags of gateway
-  sluice simulate --help           the flags of simulate
+  sluice simulate --help           the flags of simulate; suggest has its own
   sluice --help                    this page
   sluice --version
 
@@ -193,4 +194,29 @@ Output:
                           'refused(customer) > 0.1 %', 'lost > 0'
 
 Secret values are shown as hashes: with SLUICE_SECRET, those of the service.
+`
+
+/** What `sluice suggest --help` prints. */
+export const SUGGEST_HELP = `sluice suggest: propose limits for the traffic of access logs
+
+Usage:
+  sluice suggest --traffic LOG… [FLAGS] > rules.yaml
+
+Measures what callers did, and prints a rule file in shadow mode: a limit for
+all requests of a caller, and one for each endpoint that needs its own, by tier
+if the log has tiers. Comments say why, and what each would have refused.
+
+Traffic (as in sluice simulate --help; it is read twice, so - is not accepted):
+  --traffic LOG, --format FORMAT, --field NAME=SOURCE, --trusted-proxies N|LIST,
+  --out-of-order TIME, --spread
+
+Proposal:
+  --domain NAME           the domain of the rules [default: api]
+  --caller KEY            the entry that names callers [default: the best that
+                          most lines have: customer, tenant, user, api_key, ip]
+  --entry KEY=TEMPLATE    what caller, endpoint or tier are made of [default:
+                          the field of that name; endpoint={method} {path}]
+  --percentile P          whose busiest time fits [default: 99]
+  --head-room PERCENT     how much more is allowed [default: 50]
+  --endpoints N           for how many endpoints at most [default: 10]
 `

@@ -13,6 +13,7 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
   ['top', async (args: readonly string[]) => (await import('./top.ts')).top(args)],
   ['health', async (args: readonly string[]) => (await import('./health.ts')).health(args)],
   ['simulate', async (args: readonly string[]) => (await import('./simulate.ts')).simulate(args)],
+  ['suggest', async (args: readonly string[]) => (await import('./suggest.ts')).suggest(args)],
   ['size', async (args: readonly string[]) => (await import('./size.ts')).size(args)],
   ['token', async (args: readonly string[]) => (await import('./token.ts')).token(args)],
   ['audit', async (args: readonly string[]) => (await import('./audit.ts')).audit(args)],
@@ -23,11 +24,12 @@ const COMMANDS: ReadonlyMap<string, (args: readonly string[]) => Promise<void>> 
 /** Carries out one command line. */
 async function run([command, ...args]: readonly string[]): Promise<void> {
   if (command === undefined || command === 'help' || [command, ...args].some(isHelpFlag)) {
-    const { HELP, SERVE_HELP, GATEWAY_HELP, SIMULATE_HELP } = await import('./help.ts')
+    const { HELP, SERVE_HELP, GATEWAY_HELP, SIMULATE_HELP, SUGGEST_HELP } = await import('./help.ts')
     const own = new Map([
       ['serve', SERVE_HELP],
       ['gateway', GATEWAY_HELP],
       ['simulate', SIMULATE_HELP],
+      ['suggest', SUGGEST_HELP],
     ])
     process.stdout.write(own.get(command ?? '') ?? HELP)
   } else if (command === '--version' || command === '-v') {

@@ -22,9 +22,8 @@ import {
   type GivenSources,
   openFormat,
 } from './traffic/formats.ts'
-import type { LineReader } from './traffic/line-reader.ts'
 import type { Traffic } from './traffic/open-traffic.ts'
-import { MAX_LINE_BYTES, textBlocks } from './traffic/text-blocks.ts'
+import { type LineCounts, type LineSource, readLines } from './traffic/read-lines.ts'
 import { TimeOrder, type TimeOrderOptions, type TrafficLine } from './traffic/time-order.ts'
 
 /** Rules that traffic is replayed through. */
@@ -51,11 +50,9 @@ export interface SimulationOptions extends TimeOrderOptions {
 }
 
 /** How lines of one log become requests. */
-interface Source {
-  readonly reader: LineReader
+interface Source extends LineSource {
   readonly now: RequestMaker
   readonly before: RequestMaker | undefined
-  readonly size: number
   readonly status: number
   /** Formats callers, one for each caller key. */
   readonly shown: readonly ((value: string) => string)[]
@@ -63,10 +60,7 @@ interface Source {
 }
 
 /** What was read of the traffic. */
-export interface ReadCounts {
-  lines: number
-  /** Lines in no known form: torn, too long, or no requests. */
-  unread: number
+export interface ReadCounts extends LineCounts {
   /** Lines without a value for any descriptor. */
   undescribed: number
   /** Lines that the log says were answered 429. */
@@ -103,20 +97,13 @@ export class Simulation {
   }
 
   /** Replays one log, up to what has to be held for the order of times. `progressed` is called after each block. */
-  async replay(traffic: Traffic, progressed: () => void = () => {}): Promise<void> {
-    let source: Source | undefined
-    for await (const { text, tooLong } of textBlocks(traffic.chunks)) {
-      this.read.lines += tooLong
-      this.read.unread += tooLong
-      let start = 0
-      if (source === undefined) {
-        const opened = this.#open(traffic.name, text)
-        source = opened.source
-        for (let i = 0; i < opened.headerLines; i++) start = text.indexOf('\n', start) + 1
-      }
-      this.#readLines(text, start, source)
-      progressed()
+  replay(traffic: Traffic, progressed: () => void = () => {}): Promise<void> {
+    const take = (timeMs: number, values: readonly string[], source: Source): void => {
+      if (timeMs % 1_000 !== 0) this.isWholeSeconds = false
+      this.order.push({ timeMs, values, source })
     }
+    const open = (text: string) => this.#open(traffic.name, text)
+    return readLines(traffic, { open, take, counts: this.read, progressed })
   }
 
   /** Decides what is held. Throws an error if there was nothing to decide: no result is no good news. */
@@ -140,27 +127,6 @@ export class Simulation {
 
   get before(): Replay | undefined {
     return this.#before
-  }
-
-  #readLines(text: string, from: number, source: Source): void {
-    const { reader, size } = source
-    const { read, order } = this
-    for (let start = from; start < text.length; ) {
-      const newline = text.indexOf('\n', start)
-      const next = newline < 0 ? text.length : newline
-      let end = next
-      if (text.charCodeAt(end - 1) === 0x0d) end--
-      if (end > start) {
-        read.lines++
-        const values = new Array<string>(size).fill('')
-        const timeMs = end - start > MAX_LINE_BYTES ? Number.NaN : reader.read(text, start, end, values)
-        if (timeMs >= 0) {
-          if (timeMs % 1_000 !== 0) this.isWholeSeconds = false
-          order.push({ timeMs, values, source })
-        } else read.unread++
-      }
-      start = next + 1
-    }
   }
 
   #decide({ timeMs, values, source }: TrafficLine<Source>): void {

@@ -90,7 +90,8 @@ export function topOf(flags: Flags): number {
   return numberOf(flags, 'top', DEFAULT_TOP, MOST_TOP)
 }
 
-function numberOf(flags: Flags, flag: string, otherwise: number, most: number): number {
+/** Reads a whole number from 1 on. */
+export function numberOf(flags: Flags, flag: string, otherwise: number, most: number): number {
   const text = flags.last(flag)
   if (text === undefined) return otherwise
   const value = Number(text)

@@ -5,10 +5,11 @@ import type { CheckRequest, Descriptor, Entry } from 'sluice/internal/core/reque
 import type { Domain } from 'sluice/internal/core/rules/rule-set'
 import type { KnownFields } from '../traffic/formats.ts'
 import type { Slots } from '../traffic/line-reader.ts'
+import { CALLERS, isField, templateOf } from './entry-templates.ts'
 import { DERIVED_FIELDS, type FieldValue, fieldsNeeded, fieldValue } from './field-values.ts'
 import { type KeyPath, keyPathsOf } from './key-paths.ts'
 import type { RequestMaker } from './request-maker.ts'
-import { parseTemplate, type Template, templateValue } from './template.ts'
+import { type Template, templateValue } from './template.ts'
 
 /** How requests are made of the lines of a log, as the command line says it. */
 export interface Mapping {
@@ -26,17 +27,6 @@ export interface Mapping {
   /** The cost of a request is in the field `cost`. */
   readonly hasCost: boolean
 }
-
-/** What entries are commonly called, and the field that they are. */
-const SYNONYMS: ReadonlyMap<string, string> = new Map([
-  ['authority', 'host'],
-  ['client_ip', 'ip'],
-  ['user_id', 'user'],
-  ['route', 'endpoint'],
-])
-
-/** Entries that say who is calling, the best first. */
-const CALLERS = ['customer', 'tenant', 'user', 'user_id', 'api_key', 'ip', 'client_ip', 'remote_address']
 
 const TIER = 'tier'
 
@@ -99,12 +89,10 @@ function templatesOf(
 ): ReadonlyMap<string, Template> {
   const templates = new Map<string, Template>()
   const missing: string[] = []
-  const hasField = (field: string): boolean =>
-    known === undefined || fieldsNeeded(field, direct).some((each) => known.has(each))
+  const hasField = (field: string): boolean => isField(field, { names: known, direct })
   for (const key of new Set([...keys, ...entries.keys(), ...groups, ...(caller === undefined ? [] : [caller])])) {
     const given = entries.get(key)
-    const field = SYNONYMS.get(key) ?? key
-    const template = given === undefined ? { texts: ['', ''], fields: [field] } : parseTemplate(given, `--entry ${key}`)
+    const template = templateOf(key, entries)
     const unknown = template.fields.filter((each) => !hasField(each))
     if (unknown.length === 0) templates.set(key, template)
     else if (keys.has(key) || groups.includes(key) || given !== undefined)

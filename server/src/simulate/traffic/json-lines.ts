@@ -108,6 +108,11 @@ export class JsonLines implements LineReader {
   /** Moves behind the next character, if it is that one. */
   #skipSpaceTo(code: number): boolean {
     let at = this.#at
+    // Nearly always it is there.
+    if (at < this.#end && this.#text.charCodeAt(at) === code) {
+      this.#at = at + 1
+      return true
+    }
     while (at < this.#end && this.#text.charCodeAt(at) <= 0x20) at++
     if (at >= this.#end || this.#text.charCodeAt(at) !== code) {
       this.#at = at
@@ -203,6 +208,10 @@ export class JsonLines implements LineReader {
   /** Moves from behind a quote to behind the closing one. */
   #skipText(): boolean {
     for (let at = this.#text.indexOf('"', this.#at); at >= 0 && at < this.#end; at = this.#text.indexOf('"', at + 1)) {
+      if (this.#text.charCodeAt(at - 1) !== BACKSLASH) {
+        this.#at = at + 1
+        return true
+      }
       let escapes = 0
       while (at - 1 - escapes >= this.#at && this.#text.charCodeAt(at - 1 - escapes) === BACKSLASH) escapes++
       if (escapes % 2 !== 0) continue
