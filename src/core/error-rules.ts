@@ -76,7 +76,7 @@ export const SERVICE_RULES = {
     'Choose one with --format: nginx, envoy, json, csv (with a header that names a time) or decisions.',
   TRAFFIC_ENTRY_UNKNOWN: 'Say with --entry where its value is, or leave its rules out with --without.',
   TRAFFIC_EMPTY: 'Check --format, and with --entry and --field what the requests are made of.',
-  ZSTD_UNSUPPORTED: 'zstd needs Node.js 22.15 or newer. Unpack the log with zstd -dc, and pipe it in: --traffic -',
+  ZSTD_UNSUPPORTED: 'zstd needs Node.js 22.15 or newer. Unpack the log with zstd -dc, and pipe it in with --traffic -.',
   FIELD_INVALID: 'Name a member or column that the log has: --field NAME=SOURCE.',
   TEMPLATE_INVALID: 'A template is text with names of fields in braces, such as {method} {path}.',
   CALLER_UNKNOWN: 'Name an entry that is sent, or a field of the log.',
