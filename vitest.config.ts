@@ -49,9 +49,14 @@ function place({ moduleId, project }: TestSpecification): number {
 
 /** Tests that need a process of their own: they replace a module, or look at all of the process (its timers, too). */
 const ALONE = [
+  'client/src/check/held-permit.test.ts',
+  'client/src/create-fetch.test.ts',
+  'client/src/lane.test.ts',
   'src/engine/renewals.test.ts',
+  'src/library/renewed-permits.test.ts',
   'src/sources/rule-watcher.test.ts',
   'src/stores/hits/memory-store.test.ts',
+  'src/stores/redis/batch/batcher.test.ts',
   'src/stores/redis/batch/deadline-timer.test.ts',
   'server/src/app/log/log.test.ts',
   'server/src/app/workers/primary.test.ts',
