@@ -96,7 +96,9 @@ async function write(packageDir, entries, format) {
 const callable = 'module.exports = Object.assign(exports.default, exports);\n'
 
 function finished(code, format) {
-  return format === 'cjs' ? code.replaceAll('requireOfThisModule', 'require') : code
+  if (format !== 'cjs') return code
+  // Where each part comes from, the bundler says in comments.
+  return code.replaceAll('requireOfThisModule', 'require').replace(/^\/\/#(?:end)?region.*\n/gm, '')
 }
 
 /**

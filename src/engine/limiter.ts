@@ -9,7 +9,8 @@ import type { AccountLookup } from '../core/rules/match.ts'
 import type { Domain, RuleSet } from '../core/rules/rule-set.ts'
 import { DEFAULT_PRIORITY, type Priority, rulePriority } from '../core/shedding/priority.ts'
 import { isSettleable, type PlannedCharge } from './charge.ts'
-import { type Answer, type AskAgain, Decider, type Held, isUncharged } from './decider.ts'
+import { type Answer, type Decider, type Held, isUncharged } from './decider.ts'
+import { type AskAgain, FullDecider } from './full-decider.ts'
 import type { LoadShedder } from './load-shedder.ts'
 import type { Observer } from './observer.ts'
 import type { Payer } from './payer.ts'
@@ -80,7 +81,7 @@ const CLOSED = { onStoreFailure: 'closed', localShare: 1 } as const
 export class Limiter<S extends Store> {
   readonly #rules: () => RuleSet
   readonly #planner: Planner
-  readonly #decider: Decider<S>
+  readonly #decider: FullDecider<S>
   readonly #store: S
   readonly #shedder: LoadShedder | undefined
 
@@ -92,7 +93,7 @@ export class Limiter<S extends Store> {
     const again: AskAgain | undefined =
       parts.quotas && ((charges, verdicts) => this.#planner.withGrants(rules(), charges, verdicts))
     this.#shedder = parts.shedder
-    this.#decider = new Decider(store, parts.observer, { ...parts, again })
+    this.#decider = new FullDecider(store, parts.observer, { ...parts, again })
   }
 
   /**

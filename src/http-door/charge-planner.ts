@@ -1,6 +1,9 @@
 import type { KeyEncoder } from '../core/key-encoder.ts'
 import type { PlannedCharge } from '../engine/charge.ts'
-import type { MaybePromise } from '../engine/ports.ts'
+import type { Decider } from '../engine/decider.ts'
+import type { LoadShedder } from '../engine/load-shedder.ts'
+import type { Observer } from '../engine/observer.ts'
+import type { MaybePromise, Store } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
 import type { Cost } from './given-cost.ts'
 import type { ReportError } from './guarded.ts'
@@ -45,4 +48,8 @@ export interface RulesCode {
     keys: KeyEncoder,
     report: ReportError,
   ) => ChargePlanner<R>
+  readonly newDecider: NewDecider
 }
+
+/** Makes the Decider of a gate. */
+export type NewDecider = (store: Store, observer?: Observer, shedder?: LoadShedder) => Decider<Store>

@@ -17,13 +17,15 @@ import type { Observed } from '../engine/decision-event.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
+import type { RulesCode } from './charge-planner.ts'
 import type { ShedCode } from './gate-shedder.ts'
 import type { Cost } from './given-cost.ts'
 import { IDENTITY_FORMS, type IdentityOptions } from './identity-options.ts'
 import { type By, type LimitSpec, SPEC_FORMS, SPEC_OPTIONS } from './limit-spec.ts'
 import type { PriorityHeaderOptions } from './priority-header.ts'
 import type { Routing } from './request-path.ts'
-import type { RuleOptions } from './rule-options.ts'
+import { hasCode, type RuleOptions } from './rule-options.ts'
+import { rulesCode } from './rules-code.ts'
 import { shedCode } from './shed-code.ts'
 import type { ShedOptions, ShedPlace } from './shed-options.ts'
 import { SpecRules } from './spec-rules.ts'
@@ -113,6 +115,11 @@ export function checkGateOptions<R>(options: GateOptions<R>): void {
   checkIdentity(options)
   checkShed(options)
   if (options.priorityHeader !== undefined && sheddingOf(options) === undefined) throw needs('priorityHeader', 'shed')
+}
+
+/** Returns the code that plans by rules, which may come with them. */
+export function rulesCodeOf(rules: RuleOptions<never>['rules']): RulesCode {
+  return hasCode(rules) ? (rules.code as RulesCode) : rulesCode()
 }
 
 /** Returns how requests are shed, with the code for it; undefined where none is. */

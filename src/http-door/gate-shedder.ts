@@ -7,6 +7,8 @@ import { methodPriority, PRIORITY_WORDS, type Priority, readPriority, rulePriori
 import type { PlannedCharge } from '../engine/charge.ts'
 import { LAYER_MODES, type LayerMode, LoadShedder } from '../engine/load-shedder.ts'
 import type { CallerFinder } from './caller.ts'
+import type { NewDecider } from './charge-planner.ts'
+import { fullGateDecider } from './full-gate-decider.ts'
 import {
   checkedPriorityHeader,
   isBelieved,
@@ -45,6 +47,7 @@ export interface ShedCode {
   /** Reads the option `priorityHeader`. */
   header: typeof checkedPriorityHeader
   open<R>(options: ShedOptions<R> | true, parts: GateShedderParts<R>): GateShedder<R>
+  readonly newDecider: NewDecider
 }
 
 export const SHED_CODE: ShedCode = {
@@ -54,6 +57,7 @@ export const SHED_CODE: ShedCode = {
   },
   header: checkedPriorityHeader,
   open: (options, parts) => new GateShedder(options, parts),
+  newDecider: fullGateDecider,
 }
 
 /** What a GateShedder needs of its gate. */

@@ -35,22 +35,28 @@ import type { PlannedCharge } from '../engine/charge.ts'
 import { Decider, type Held } from '../engine/decider.ts'
 import { observerOf } from '../engine/decision-event.ts'
 import { andThen } from '../engine/maybe.ts'
-import { NO_PAYER } from '../engine/payer.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
 import { openAppStore } from '../stores/open/open-app-store.ts'
 import type { OpenStore } from '../stores/open/open-store.ts'
 import { type Caller, CallerFinder } from './caller.ts'
-import type { ChargePlanner, ResetCaller, RulesCode } from './charge-planner.ts'
+import type { ChargePlanner, NewDecider, ResetCaller } from './charge-planner.ts'
 import type { Ending } from './ending.ts'
-import { checkGateOptions, fieldSettings, type GateOptions, hasRules, limitsOf, sheddingOf } from './gate-options.ts'
+import {
+  checkGateOptions,
+  fieldSettings,
+  type GateOptions,
+  hasRules,
+  limitsOf,
+  rulesCodeOf,
+  sheddingOf,
+} from './gate-options.ts'
 import type { GateShedder } from './gate-shedder.ts'
 import { sensibleCost } from './given-cost.ts'
 import { guarded } from './guarded.ts'
 import { HeldCharges, NOTHING_HELD } from './held-charges.ts'
 import { LimitPlanner } from './limit-planner.ts'
 import type { RequestReader } from './request-reader.ts'
-import { hasCode } from './rule-options.ts'
-import { rulesCode } from './rules-code.ts'
+import type { RuleOptions } from './rule-options.ts'
 import { warnOnce } from './warn-once.ts'
 
 export { checkOwnOptions, GATE_FORMS, type GateOptions } from './gate-options.ts'
@@ -159,6 +165,8 @@ export class Gate<R> {
   readonly #onError: (error: unknown) => void
   readonly #failsClosed: boolean
   readonly #shedding: GateShedder<R> | undefined
+  /** Makes Deciders that do more than limits need. */
+  readonly #full: NewDecider | undefined
   /** Whether it must still be checked that callers that invent keys are limited. */
   #isUnwary: boolean
 
@@ -181,17 +189,13 @@ export class Gate<R> {
     this.#open = openAppStore(options)
     const { keys } = this.#open
     this.#shedding = shedding?.code.open(shedding.options, { keys, reader, finder: this.#finder, header, report })
+    const byRules = hasRules(options) ? rulesCodeOf(options.rules) : undefined
+    this.#full = byRules?.newDecider ?? shedding?.code.newDecider
     this.#decider = this.#newDecider()
     try {
-      this.#planner = hasRules(options)
-        ? (hasCode(options.rules) ? (options.rules.code as RulesCode) : rulesCode()).planBy(
-            options,
-            reader,
-            cost,
-            keys,
-            report,
-          )
-        : new LimitPlanner(specs, cost, this.#open, report)
+      this.#planner =
+        byRules?.planBy(options as RuleOptions<R>, reader, cost, keys, report) ??
+        new LimitPlanner(specs, cost, this.#open, report)
     } catch (error) {
       this.#shedding?.shedder.close()
       void this.#open.close()
@@ -317,11 +321,9 @@ export class Gate<R> {
   }
 
   #newDecider(): Decider<Store> {
-    return new Decider(this.#open.store, observerOf(this.#options), {
-      shedder: this.#shedding?.shedder,
-      keepsTurns: true,
-      payer: NO_PAYER,
-    })
+    const { store } = this.#open
+    const observer = observerOf(this.#options)
+    return this.#full?.(store, observer, this.#shedding?.shedder) ?? new Decider(store, observer, { keepsTurns: true })
   }
 
   #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {

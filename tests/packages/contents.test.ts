@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { manifestOf, type Packed, pack, root } from './project.suite.ts'
 
-const LIBRARY =
-  /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|(README|CHANGELOG)\.md|LICENSE|package\.json)$/
+const LIBRARY = /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|schema\/rules\.schema\.json|README\.md|LICENSE|package\.json)$/
 const CLIENT = /^(lib\/.+\.(js|cjs|d\.ts|d\.cts)|README\.md|LICENSE|package\.json)$/
 const SERVER =
   /^(dist\/.+\.(js|d\.ts)|dist\/bundle\/yaml\.cjs|dist\/dashboard\/(index\.html|manifest\.json|licenses\.txt|(assets\/)?[\w-]+\.(js|css|svg))(\.br|\.gz)?|bin\/sluice\.mjs|examples\/.+\.yaml|proto\/.+\.(proto|md)|schema\/routes\.schema\.json|README\.md|LICENSE|package\.json)$/
