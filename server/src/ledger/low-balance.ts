@@ -32,18 +32,17 @@ export interface Drain {
  * what was used.
  */
 export async function notifyLowBalances(tx: Sql, drains: readonly Drain[], nowMs: number): Promise<void> {
-  const events = drains.flatMap((drain) => eventsOf(drain, nowMs))
+  const events: ThresholdEvent[] = []
+  for (const drain of drains) addEvents(events, drain, nowMs)
   if (events.length > 0) await insertDeliveries(tx, events, nowMs)
 }
 
-function eventsOf({ customerId, meterId, before, state }: Drain, nowMs: number): ThresholdEvent[] {
+function addEvents(events: ThresholdEvent[], { customerId, meterId, before, state }: Drain, nowMs: number): void {
   const { periodMs, percent } = usedShareOf(state)
   const last = before.periodMs === periodMs ? before.percent : 0
-  const events: ThresholdEvent[] = []
+  const { totals, balance, debt, period } = state
   for (let threshold = Math.max(last + 1, LOWEST); threshold <= percent; threshold++) {
-    const { totals, balance, debt, period } = state
     const about = { customerId, meterId, threshold, used: totals.used, balance, debt, period: period! }
     events.push({ ...lowBalanceEvent(about, nowMs), customerId, threshold })
   }
-  return events
 }

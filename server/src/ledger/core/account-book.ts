@@ -25,7 +25,9 @@ export class AccountBook {
   /** Ids of holds that are no more. */
   readonly endedHolds = new Set<string>()
   readonly #known: Known
-  readonly #booked = new Map<string, Booked[]>()
+  /** What was posted under an id, and what was returned of it. */
+  readonly #posted = new Map<string, Entry[]>()
+  readonly #returned = new Map<string, number>()
   readonly #isNew: boolean
   #burning: Lot[] | undefined
 
@@ -40,8 +42,8 @@ export class AccountBook {
 
   /** Whether there is anything to store: whoever only looks changes nothing. */
   get isChanged(): boolean {
-    const changed = [this.entries.length, this.changedLots.size, this.changedPeriods.size]
-    return this.#isNew || this.newHolds.size > 0 || this.endedHolds.size > 0 || changed.some((count) => count > 0)
+    const changed = this.entries.length + this.changedLots.size + this.changedPeriods.size
+    return this.#isNew || changed + this.newHolds.size + this.endedHolds.size > 0
   }
 
   // Lots
@@ -182,7 +184,17 @@ export class AccountBook {
   // Entries
 
   bookedOf(id: string): readonly Booked[] {
-    return this.#booked.get(id) ?? this.#known.booked(id)
+    const known = this.#known.booked(id)
+    const posted = this.#posted.get(id)
+    if (posted === undefined && this.#returned.size === 0) return known
+    return [...known, ...(posted ?? []).map((entry) => this.#bookedAs(entry))].map((each) => {
+      const more = this.#returned.get(partKey(id, each.part))
+      return more === undefined || each.kind !== 'use' ? each : { ...each, returned: each.returned + more }
+    })
+  }
+
+  #bookedAs(entry: Entry): Booked {
+    return { ...entry, paidBy: entry.kind === 'use' ? this.#partOf(entry.lot) : undefined, returned: 0 }
   }
 
   /** Books what claims used, as the parts of one id. */
@@ -212,19 +224,15 @@ export class AccountBook {
       note: more.note,
     }
     this.entries.push(entry)
-    if (entry.id !== undefined) this.#note(entry.id, entry)
+    if (entry.id === undefined) return
+    const posted = this.#posted.get(entry.id)
+    if (posted === undefined) this.#posted.set(entry.id, [entry])
+    else posted.push(entry)
   }
 
   noteReturned(id: string, part: number, amount: number): void {
-    const booked = this.bookedOf(id).map((each) =>
-      each.part === part && each.kind === 'use' ? { ...each, returned: each.returned + amount } : each,
-    )
-    this.#booked.set(id, booked)
-  }
-
-  #note(id: string, entry: Entry): void {
-    const booked = { ...entry, paidBy: entry.kind === 'use' ? this.#partOf(entry.lot) : undefined, returned: 0 }
-    this.#booked.set(id, [...this.bookedOf(id), booked])
+    const key = partKey(id, part)
+    this.#returned.set(key, (this.#returned.get(key) ?? 0) + amount)
   }
 
   /** Adds an amount to its period, and to what later periods began with. Returns the start of that period. */
@@ -257,3 +265,5 @@ const isOpenAt =
   (instantMs: number) =>
   ({ startMs, endMs, closedAtMs }: EndedPeriod): boolean =>
     closedAtMs === undefined && startMs <= instantMs && instantMs < endMs
+
+const partKey = (id: string, part: number): string => `${part} ${id}`

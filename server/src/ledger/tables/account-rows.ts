@@ -6,7 +6,10 @@ import type { BulkColumn } from './bulk.ts'
 // How the parts of an account are rows. Times are milliseconds, so that neither driver makes dates of them.
 
 /** An Owned is a row of an account. */
-export type Owned<T> = T & { readonly accountId: number }
+export interface Owned<T> {
+  readonly accountId: number
+  readonly it: T
+}
 
 interface TotalsRow {
   readonly opening: number
@@ -125,24 +128,28 @@ export const TOTAL_NAMES = ['opening', 'issued', 'carried', 'used', 'lapsed', 'u
 type StateRow = Owned<AccountState>
 
 export const ACCOUNT_COLUMNS: readonly BulkColumn<StateRow>[] = [
-  ['id', 'int8', (row) => row.accountId],
-  ['period_start_ms', 'int8', (row) => row.period?.startMs],
-  ['period_end_ms', 'int8', (row) => row.period?.endMs],
-  ...totalColumns<StateRow>(({ totals }) => totals),
-  ['balance', 'int8', (row) => row.balance],
-  ['debt', 'int8', (row) => row.debt],
-  ['debt_held', 'int8', (row) => row.debtHeld],
-  ['last_entry', 'int8', (row) => row.lastEntry],
-  ['last_lot', 'int8', (row) => row.lastLot],
-  ['allowance_lot', 'int8', (row) => row.allowanceLot],
-  ['had', 'int8', (row) => row.had],
+  ['id', 'int8', ({ accountId }) => accountId],
+  ['period_start_ms', 'int8', ({ it }) => it.period?.startMs],
+  ['period_end_ms', 'int8', ({ it }) => it.period?.endMs],
+  ...totalColumns<StateRow>(({ it }) => it.totals),
+  ['balance', 'int8', ({ it }) => it.balance],
+  ['debt', 'int8', ({ it }) => it.debt],
+  ['debt_held', 'int8', ({ it }) => it.debtHeld],
+  ['last_entry', 'int8', ({ it }) => it.lastEntry],
+  ['last_lot', 'int8', ({ it }) => it.lastLot],
+  ['allowance_lot', 'int8', ({ it }) => it.allowanceLot],
+  ['had', 'int8', ({ it }) => it.had],
 ]
 
 /**
  * `isOpen`: it has something left, or is the allowance of the period. Others are not read again, unless a correction
  * names them.
  */
-export type LotWrite = Owned<{ readonly lot: Lot; readonly isOpen: boolean }>
+export interface LotWrite {
+  readonly accountId: number
+  readonly lot: Lot
+  readonly isOpen: boolean
+}
 
 export const LOT_COLUMNS: readonly BulkColumn<LotWrite>[] = [
   ['account_id', 'int8', (row) => row.accountId],
@@ -163,40 +170,40 @@ export const isOpenLot = (lot: Lot, { allowanceLot }: AccountState): boolean =>
   freeOf(lot) > 0 || lot.held > 0 || lot.number === allowanceLot
 
 export const PERIOD_COLUMNS: readonly BulkColumn<Owned<EndedPeriod>>[] = [
-  ['account_id', 'int8', (row) => row.accountId],
-  ['start_ms', 'int8', (row) => row.startMs],
-  ['end_ms', 'int8', (row) => row.endMs],
-  ...totalColumns<Owned<EndedPeriod>>(({ totals }) => totals),
-  ['closed_at_ms', 'int8', (row) => row.closedAtMs],
+  ['account_id', 'int8', ({ accountId }) => accountId],
+  ['start_ms', 'int8', ({ it }) => it.startMs],
+  ['end_ms', 'int8', ({ it }) => it.endMs],
+  ...totalColumns<Owned<EndedPeriod>>(({ it }) => it.totals),
+  ['closed_at_ms', 'int8', ({ it }) => it.closedAtMs],
 ]
 
 /** Arrays of arrays would have to be of one length: what a hold claims is a text for each. */
 export const HOLD_COLUMNS: readonly BulkColumn<Owned<Hold>>[] = [
-  ['account_id', 'int8', (row) => row.accountId],
-  ['id', 'text', (row) => row.id],
-  ['amount', 'int8', (row) => row.amount],
-  ['lots', 'text', ({ claims }) => `{${claims.map(({ lot }) => lot).join(',')}}`],
-  ['amounts', 'text', ({ claims }) => `{${claims.map(({ amount }) => amount).join(',')}}`],
-  ['at_ms', 'int8', (row) => row.atMs],
-  ['expires_at_ms', 'int8', (row) => row.expiresAtMs],
-  ['request', 'text', (row) => row.request],
+  ['account_id', 'int8', ({ accountId }) => accountId],
+  ['id', 'text', ({ it }) => it.id],
+  ['amount', 'int8', ({ it }) => it.amount],
+  ['lots', 'text', ({ it }) => `{${it.claims.map(({ lot }) => lot).join(',')}}`],
+  ['amounts', 'text', ({ it }) => `{${it.claims.map(({ amount }) => amount).join(',')}}`],
+  ['at_ms', 'int8', ({ it }) => it.atMs],
+  ['expires_at_ms', 'int8', ({ it }) => it.expiresAtMs],
+  ['request', 'text', ({ it }) => it.request],
 ]
 
 export const ENTRY_COLUMNS: readonly BulkColumn<Owned<Entry>>[] = [
-  ['account_id', 'int8', (row) => row.accountId],
-  ['number', 'int8', (row) => row.number],
-  ['id', 'text', (row) => row.id],
-  ['part', 'int8', (row) => row.part],
-  ['kind', 'text', (row) => row.kind],
-  ['lot', 'int8', (row) => row.lot],
-  ['amount', 'int8', (row) => row.amount],
-  ['request', 'text', (row) => row.request],
-  ['reserved', 'int8', (row) => row.reserved],
-  ['at_ms', 'int8', (row) => row.atMs],
-  ['event_at_ms', 'int8', (row) => row.eventAtMs],
-  ['period_ms', 'int8', (row) => row.periodMs],
-  ['corrects', 'int8', (row) => row.corrects],
-  ['note', 'text', (row) => row.note],
+  ['account_id', 'int8', ({ accountId }) => accountId],
+  ['number', 'int8', ({ it }) => it.number],
+  ['id', 'text', ({ it }) => it.id],
+  ['part', 'int8', ({ it }) => it.part],
+  ['kind', 'text', ({ it }) => it.kind],
+  ['lot', 'int8', ({ it }) => it.lot],
+  ['amount', 'int8', ({ it }) => it.amount],
+  ['request', 'text', ({ it }) => it.request],
+  ['reserved', 'int8', ({ it }) => it.reserved],
+  ['at_ms', 'int8', ({ it }) => it.atMs],
+  ['event_at_ms', 'int8', ({ it }) => it.eventAtMs],
+  ['period_ms', 'int8', ({ it }) => it.periodMs],
+  ['corrects', 'int8', ({ it }) => it.corrects],
+  ['note', 'text', ({ it }) => it.note],
 ]
 
 function totalColumns<T>(of: (row: T) => AccountState['totals']): readonly BulkColumn<T>[] {

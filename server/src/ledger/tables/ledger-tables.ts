@@ -190,12 +190,12 @@ export async function storeAccounts(tx: Sql, books: ReadonlyMap<number, AccountB
   const entries: Owned<Entry>[] = []
   for (const [accountId, book] of books) {
     const { state, newHolds: begun, endedHolds: ended } = book
-    if (book.isChanged) accounts.push({ ...state, accountId })
+    if (book.isChanged) accounts.push({ accountId, it: state })
     for (const lot of book.changedLots) lots.push({ accountId, lot, isOpen: isOpenLot(lot, state) })
-    for (const period of book.changedPeriods) periods.push({ ...period, accountId })
-    for (const hold of begun.values()) if (!ended.has(hold.id)) newHolds.push({ ...hold, accountId })
+    for (const period of book.changedPeriods) periods.push({ accountId, it: period })
+    for (const hold of begun.values()) if (!ended.has(hold.id)) newHolds.push({ accountId, it: hold })
     for (const id of ended) if (!begun.has(id)) oldHolds.push({ accountId, id })
-    for (const entry of book.entries) entries.push({ ...entry, accountId })
+    for (const entry of book.entries) entries.push({ accountId, it: entry })
   }
   await write(tx, accounts, ACCOUNT_COLUMNS, UPDATE_ACCOUNTS)
   await write(tx, lots, LOT_COLUMNS, UPSERT_LOTS)
