@@ -34,7 +34,7 @@ export const serverLayers = {
   ledger: ['records', 'quotas', ...library('core', 'engine')],
   simulate: ['observe', ...library('core', 'engine', 'stores')],
   edge: ['net', 'protobuf', 'grpc', ...library('core', 'engine', 'http-door')],
-  admin: ['observe', 'records', 'quotas', 'ledger', 'edge', ...library('core', 'engine', 'stores')],
+  admin: ['protobuf', 'grpc', 'observe', 'records', 'quotas', 'ledger', 'edge', ...library('core', 'engine', 'stores')],
   sources: ['protobuf', ...library('core', 'engine', 'sources')],
   app: [
     'grpc',

@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { hostname } from 'node:os'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { requireSafeBind } from '../admin/access/loopback.ts'
+import { requireRole } from '../admin/access/roles.ts'
 import { adminServer } from '../admin/admin-server.ts'
 import {
   type AdminParts,
@@ -94,6 +95,9 @@ export async function openAdmin(
     version: packageVersion(),
     failed: faultLog(log),
   })
+  if (node !== undefined) {
+    node.ledger.admit = async (caller) => requireRole(await admin.access.identifyCaller(caller), 'ledger')
+  }
   // With a database there is a token, or one is created before any request is answered.
   requireSafeBind(config.adminHost, node !== undefined || (await admin.access.tokens.hasAny()))
   const metrics = config.metrics.isOn ? nodeMetrics(config, rules, { processes, hotKeys, data }) : undefined

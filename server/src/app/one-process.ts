@@ -69,7 +69,7 @@ export class OneProcess implements Processes {
       quotas: quotas?.current,
       gateway: routes && (await this.#gateway(routes)),
       passedOver: this.passedOver,
-      ledger: data?.quotas.ledger.service,
+      ledger: data?.quotas.ledger,
       usage: data && (async (news) => data.usage.take(news, data)),
     })
     this.#doors.hear(this.#health)

@@ -24,7 +24,7 @@ export class WorkerProcesses implements Processes {
     this.#primary = new Primary(config, log, {
       origin: () => rules().origin(),
       decisions: (text) => void outlet?.send(text),
-      ...(data && { usage: data.usage, ledger: data.quotas.ledger.service }),
+      ...(data && { usage: data.usage, ledger: data.quotas.ledger }),
       inForce: (least) => data?.quotas.has(least),
       keySecret: origin && (() => origin.keySecret()),
       routes: routes && ((inputs) => routes.inputFor(inputs)),

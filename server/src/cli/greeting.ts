@@ -51,7 +51,7 @@ function doorLines({ addresses }: Service): string[] {
   const adminLine = `  admin  ${`http://${admin}`.padEnd(WIDTH)}  /metrics, /stats, /rlconfig, /admin/v1`
   if (gateway !== undefined) return [`  gateway  ${gateway}`, adminLine]
   return [
-    `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter`,
+    `  gRPC   ${grpc.padEnd(WIDTH)}  Envoy's rate limit service, health, sluice.v1.Limiter and Ledger`,
     `  HTTP   ${`http://${http}`.padEnd(WIDTH)}  /v1/check, /v1/acquire, /v1/renew, /v1/release, /json, /healthcheck`,
     adminLine,
   ]

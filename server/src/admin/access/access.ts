@@ -8,6 +8,12 @@ import type { Session, Sessions } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
 
 const BEARER = /^Bearer +(\S{1,1024})$/i
+/** A CallerToken is what a caller shows that does not speak HTTP. */
+export interface CallerToken {
+  readonly authorization: string
+  readonly address: string
+}
+
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD'])
 
 /** Identifies callers. It bounds how often they ask, and how often with a wrong token. */
@@ -51,14 +57,27 @@ export class Access {
     return identity
   }
 
+  /** Like count and identify for a caller that came over gRPC: there is no page and no session. */
+  async identifyCaller({ authorization, address }: CallerToken): Promise<Identity> {
+    const token = BEARER.exec(authorization)?.[1]
+    if (!this.tokens.wasGood(token ?? '')) this.#throttle.request(address)
+    const identity = await this.#loginFrom(address, token)
+    this.#throttle.token(identity.id, identity.role)
+    return identity
+  }
+
   /**
    * Returns whose a token is. Only a wrong token counts against its address: a good one is admitted however many were
    * wrong.
    */
-  async login({ socket }: IncomingMessage, token: string | undefined): Promise<Identity> {
+  login({ socket }: IncomingMessage, token: string | undefined): Promise<Identity> {
+    return this.#loginFrom(socket.remoteAddress, token)
+  }
+
+  async #loginFrom(address: string | undefined, token: string | undefined): Promise<Identity> {
     const identity = token === undefined ? undefined : await this.tokens.identify(token)
     if (identity !== undefined) return identity
-    this.#throttle.failed(socket.remoteAddress)
+    this.#throttle.failed(address)
     throw new SluiceError('ADMIN_TOKEN_REQUIRED', 'authorization', 'the token is not one of ours, or not any more')
   }
 

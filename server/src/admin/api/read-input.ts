@@ -67,7 +67,8 @@ export function readJson(text: string, schema: Schema): unknown {
   return value
 }
 
-function requireForm(schema: Schema, value: unknown, where: string): void {
+/** Throws where a value has not the form of its schema. */
+export function requireForm(schema: Schema, value: unknown, where: string): void {
   const issues = findIssues(schema, value)
   if (issues.length === 0) return
   const listed = issues.slice(0, MAX_ISSUES).map((issue) => described(issue, where))

@@ -152,6 +152,12 @@ export function eventResult({ outcome }: LedgerAnswer): Readonly<Record<string, 
     return { ...result, result: outcome.isRepeated ? 'duplicate' : 'accepted', paid_from: outcome.paidFrom }
   }
   if (outcome.kind === 'buffered') return { ...result, result: 'buffered' }
-  if (outcome.kind === 'refused') return { ...result, code: 'LEDGER_SHORT', shortage: shortJson(outcome.shortage) }
-  return { ...result, code: outcome.kind === 'rejected' ? REJECTED[outcome.reason][0] : 'RECORD_UNKNOWN' }
+  if (outcome.kind === 'refused') return { ...result, code: codeOf(outcome), shortage: shortJson(outcome.shortage) }
+  return { ...result, code: codeOf(outcome) }
+}
+
+/** Returns why an operation was not done. */
+export function codeOf(outcome: LedgerAnswer['outcome']): ErrorCode {
+  if (outcome.kind === 'refused') return 'LEDGER_SHORT'
+  return outcome.kind === 'rejected' ? REJECTED[outcome.reason][0] : 'RECORD_UNKNOWN'
 }

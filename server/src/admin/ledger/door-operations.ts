@@ -1,19 +1,6 @@
 import type { Operation as LedgerOperation } from '../../ledger/core/account-state.ts'
 import { noParts } from '../../ledger/core/lot.ts'
-import {
-  ID,
-  list,
-  named,
-  needed,
-  object,
-  optional,
-  orNull,
-  QUANTITY,
-  TIME,
-  WHOLE,
-  WORDS,
-  YES_OR_NO,
-} from '../../records/forms.ts'
+import { ID, list, named, needed, object, orNull, TIME, WHOLE, WORDS, YES_OR_NO } from '../../records/forms.ts'
 import { type Call, HANDLED, operation, type Reply } from '../api/operation.ts'
 import { timeOf } from '../api/values.ts'
 import {
@@ -31,24 +18,14 @@ import {
   SHORTAGE,
   writeShort,
 } from './answers.ts'
+import { COMMIT, EVENT, RELEASE, RESERVATION } from './door-forms.ts'
 import { LEDGER } from './ledger-key.ts'
 
-// What programs ask at every request. An id makes each of them safe to send again: the ledger keeps it as long as the
-// entry.
-
-export const LEDGER_ID = {
-  kind: 'text',
-  pattern: /^[\x21-\x7e]{1,128}$/,
-  whenOther: 'an id has 1 to 128 printable characters without spaces',
-} as const
-
-export const AMOUNT = { kind: 'integer', min: 1, max: QUANTITY.max } as const
-const HOLD_SECONDS = { kind: 'integer', min: 1, max: 31 * 86_400 } as const
 const MOST_EVENTS = 1_000
 const MOST_EVENT_BYTES = 524_288
 
-const WHOSE = { customer: needed(ID), meter: needed(ID) } as const
-const NAMED = { ...WHOSE, id: needed(LEDGER_ID, 'chosen by the caller, once for each request') } as const
+// What programs ask at every request. An id makes each of them safe to send again: the ledger keeps it as long as the
+// entry.
 
 type Asked = { readonly customer: string; readonly meter: string; readonly id: string }
 
@@ -101,14 +78,7 @@ export const LEDGER_DOOR_OPERATIONS = [
     tag: 'ledger',
     role: 'ledger',
     summary: 'keep an amount for a request, before its work is done',
-    body: named(
-      'Reservation',
-      object({
-        ...NAMED,
-        amount: needed(AMOUNT, 'the most that the request may use'),
-        hold_seconds: optional(HOLD_SECONDS, 'for how long; as the meter says by default'),
-      }),
-    ),
+    body: RESERVATION,
     answer: {
       status: 200,
       schema: named(
@@ -140,7 +110,7 @@ export const LEDGER_DOOR_OPERATIONS = [
     tag: 'ledger',
     role: 'ledger',
     summary: 'book what a request used of its reservation, and give back the rest',
-    body: named('Commit', object({ ...NAMED, used: needed(QUANTITY, '0 releases') })),
+    body: COMMIT,
     answer: { status: 200, schema: SETTLED },
     errors: [...LEDGER_ERRORS, 'LEDGER_HOLD_UNKNOWN', 'LEDGER_HOLD_RESOLVED'],
     run: (call) => done(call, call.body, { kind: 'commit', id: call.body.id, used: call.body.used }),
@@ -153,7 +123,7 @@ export const LEDGER_DOOR_OPERATIONS = [
     tag: 'ledger',
     role: 'ledger',
     summary: 'give back all of a reservation',
-    body: named('Release', object(NAMED)),
+    body: RELEASE,
     answer: { status: 200, schema: RELEASED },
     errors: [...LEDGER_ERRORS, 'LEDGER_HOLD_UNKNOWN', 'LEDGER_HOLD_RESOLVED'],
     run: (call) => done(call, call.body, { kind: 'release', id: call.body.id }),
@@ -173,7 +143,7 @@ export const LEDGER_DOOR_OPERATIONS = [
           kind: 'list',
           min: 1,
           max: MOST_EVENTS,
-          of: object({ ...NAMED, amount: needed(AMOUNT), at: optional(TIME, 'when it happened; now by default') }),
+          of: EVENT,
         }),
       }),
     ),

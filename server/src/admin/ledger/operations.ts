@@ -24,7 +24,7 @@ import { invalid, timeOf, timeOrNull, timeText, unknownRecord } from '../api/val
 import { downloadAs } from '../audit/operations.ts'
 import { METER_PARAM } from '../meters/operations.ts'
 import { BALANCE, balanceJson, doneJson, doneOf, LEDGER_ERRORS, REPEATED } from './answers.ts'
-import { AMOUNT, LEDGER_ID } from './door-operations.ts'
+import { AMOUNT, LEDGER_ID } from './door-forms.ts'
 import { LEDGER } from './ledger-key.ts'
 
 const PARAM = { ...CUSTOMER_PARAM, ...METER_PARAM } as const

@@ -6,11 +6,11 @@ import type { Store } from 'sluice/internal/engine/ports'
 import { Renewals } from 'sluice/internal/engine/renewals'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { OpenStore } from 'sluice/internal/stores/open/open-store'
+import type { NodeLedgerPort } from '../../admin/ledger/grpc/ledger-door.ts'
 import { ProcessView } from '../../admin/process/process-view.ts'
 import type { GatewayPlan } from '../../edge/gateway-rules/file/compile-routes.ts'
 import type { NodeHealth } from '../../edge/health/health.ts'
 import type { GrpcServer } from '../../grpc/index.ts'
-import type { LedgerPort } from '../../ledger/rules/ledger-port.ts'
 import { RulePayer } from '../../ledger/rules/rule-payer.ts'
 import type { ObservedDoor } from '../../observe/door-observer.ts'
 import { RenewalMetrics } from '../../observe/metrics/renewal-metrics.ts'
@@ -66,8 +66,8 @@ export interface DoorParts extends ObserverParts {
   readonly passedOver?: MetricsSource | undefined
   /** Creates the gateway of the process. None of its code is loaded where there is no gateway. */
   readonly gateway?: ((parts: GatewayLimits) => GatewayDoor) | undefined
-  /** Pays for what rules with a meter admit. Undefined: there is no database, and such rules refuse. */
-  readonly ledger?: LedgerPort | undefined
+  /** Pays for what rules with a meter admit, and answers sluice.v1.Ledger. Undefined: there is no database. */
+  readonly ledger?: NodeLedgerPort | undefined
 }
 
 /** Opens the store and creates the doors to it. Nothing listens yet. */
@@ -99,7 +99,9 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     })
   const { readsTraces } = observers
   const usage = quotas && callers
-  const servers = makeServers(config, { limiterOf, rules, keys, health: health.health, log, readsTraces, usage })
+  const { ledger } = parts
+  const shared = { limiterOf, rules, keys, health: health.health, log, readsTraces, usage, ledger }
+  const servers = makeServers(config, shared)
   const certificates = followCertificates(config, servers.grpc, log)
   const gateway = parts.gateway?.({ limiter: limiterOf('gateway'), readsTraces, shedder })
   counts.metrics?.add(parts.passedOver, renewalMetrics, shedder && sheddingOf(shedder, config), gateway)

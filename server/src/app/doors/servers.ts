@@ -5,6 +5,7 @@ import type { Limiter } from 'sluice/internal/engine/limiter'
 import type { Store } from 'sluice/internal/engine/ports'
 import { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { Throttle } from '../../admin/access/throttle.ts'
+import { type LedgerDoorPort, registerLedger } from '../../admin/ledger/grpc/ledger-door.ts'
 import type { OwnUsage } from '../../admin/limits/own-usage.ts'
 import { ownUsageRoute } from '../../admin/limits/own-usage.ts'
 import { Callers } from '../../edge/callers/callers.ts'
@@ -23,7 +24,7 @@ import type { Config } from '../settings/config.ts'
 import { grpcServer } from './grpc-door.ts'
 
 /** The services whose health can be asked for by name. */
-const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter']
+const SERVICES = ['envoy.service.ratelimit.v3.RateLimitService', 'sluice.v1.Limiter', 'sluice.v1.Ledger']
 
 /** How many addresses and keys of customers that read their usage are throttled at the same time. */
 const THROTTLED_KEYS = 10_000
@@ -40,10 +41,15 @@ interface Shared {
   readonly readsTraces: boolean
   /** What owners of API keys may read; undefined without quotas. */
   readonly usage: OwnUsage | undefined
+  /** Undefined: there is no database. */
+  readonly ledger: LedgerDoorPort | undefined
 }
 
 /** Creates the servers of a process. Nothing listens yet. */
-export function makeServers(config: Config, { limiterOf, rules, keys, health, log, readsTraces, usage }: Shared) {
+export function makeServers(
+  config: Config,
+  { limiterOf, rules, keys, health, log, readsTraces, usage, ledger }: Shared,
+) {
   const { shadowMode, responseHeaders, requestHeaders, dynamicMetadata, unitMultipliers } = config
   const callers = new Callers({ tokens: config.tokens, trustAll: config.trustCallers })
   const leases = new LeaseTokens(leaseSecretOf(config))
@@ -59,6 +65,7 @@ export function makeServers(config: Config, { limiterOf, rules, keys, health, lo
     asReference: config.compatibility !== undefined,
   })
   registerLimiter(grpc, limiterOf('grpc'), { ...common, leases })
+  registerLedger(grpc, ledger, common.failed)
   registerHealth(grpc, health, SERVICES)
   const http = checkServer(limiterOf('http'), {
     ...common,

@@ -1,6 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SluiceError } from 'sluice/internal/core/errors'
+import type { LedgerCaller, NodeLedgerPort } from '../../admin/ledger/grpc/ledger-door.ts'
+import type { Operation } from '../../ledger/core/account-state.ts'
+import type { Asked } from '../../ledger/in-flight.ts'
 import { Ledger } from '../../ledger/ledger.ts'
+import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
 import { LedgerService } from '../../ledger/ledger-service.ts'
 import { Journal } from '../../ledger/outage/journal.ts'
 import { type OutageEvents, OutageLedger } from '../../ledger/outage/outage-ledger.ts'
@@ -39,8 +44,12 @@ export async function openJournal(dataDir: string, log: Log): Promise<LockedJour
 }
 
 /** The ledger of a node. Expired holds end within seconds, also for accounts that no one asks about. */
-export class NodeLedger {
+export class NodeLedger implements NodeLedgerPort {
   readonly service: LedgerService
+  /** Throws where a caller may not use the ledger. The admin port knows its tokens. */
+  admit: (caller: LedgerCaller) => Promise<void> = async () => {
+    throw new SluiceError('DATABASE_UNAVAILABLE', 'ledger', 'the node is starting')
+  }
   readonly #ledger: Ledger
   readonly #outage: OutageLedger
   readonly #locked: LockedJournal | undefined
@@ -57,6 +66,15 @@ export class NodeLedger {
       setInterval(() => void this.#expire(), EXPIRE_EVERY_MS).unref(),
       setInterval(() => void this.#renew(), renewEveryMs).unref(),
     ]
+  }
+
+  ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
+    return this.service.ask(customerId, meterId, operation)
+  }
+
+  async askAs(caller: LedgerCaller, all: readonly Asked[]): Promise<readonly LedgerAnswer[]> {
+    await this.admit(caller)
+    return this.service.askAll(all)
   }
 
   #eventsFor(log: Log): OutageEvents {

@@ -1,23 +1,23 @@
 import { type ErrorCode, SluiceError } from 'sluice/internal/core/errors'
+import type { LedgerCaller, NodeLedgerPort } from '../../admin/ledger/grpc/ledger-door.ts'
 import type { Operation } from '../../ledger/core/account-state.ts'
+import type { Asked } from '../../ledger/in-flight.ts'
 import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
-import type { LedgerPort } from '../../ledger/rules/ledger-port.ts'
 
-/** What a worker asks the ledger of its primary. */
+/** What a worker asks the ledger of its primary. `caller`: someone else asks, who has to show a token. */
 export interface LedgerQuestion {
   readonly question: number
-  readonly customer: string
-  readonly meter: string
-  readonly operation: Operation
+  readonly caller?: LedgerCaller
+  readonly all: readonly Asked[]
 }
 
 /** What the primary says to it. */
 export type LedgerReply =
-  | { readonly question: number; readonly answer: LedgerAnswer }
+  | { readonly question: number; readonly answers: readonly LedgerAnswer[] }
   | { readonly question: number; readonly code: ErrorCode; readonly detail: string }
 
 interface Waiting {
-  resolve(answer: LedgerAnswer): void
+  resolve(answers: readonly LedgerAnswer[]): void
   reject(error: unknown): void
 }
 
@@ -41,7 +41,7 @@ class Turn<T> {
 }
 
 /** The ledger of a worker: that of its primary, which has the database. */
-export class LedgerLine implements LedgerPort {
+export class LedgerLine implements NodeLedgerPort {
   readonly #turn: Turn<LedgerQuestion>
   readonly #waiting = new Map<number, Waiting>()
   #count = 0
@@ -51,12 +51,21 @@ export class LedgerLine implements LedgerPort {
     this.#turn = new Turn(send)
   }
 
-  ask(customer: string, meter: string, operation: Operation): Promise<LedgerAnswer> {
+  async ask(customerId: string, meterId: string, operation: Operation): Promise<LedgerAnswer> {
+    const [answer] = await this.#send({ all: [{ customerId, meterId, operation }] })
+    return answer
+  }
+
+  askAs(caller: LedgerCaller, all: readonly Asked[]): Promise<readonly LedgerAnswer[]> {
+    return this.#send({ caller, all })
+  }
+
+  #send(asked: Omit<LedgerQuestion, 'question'>): Promise<readonly LedgerAnswer[]> {
     if (this.#isCut) return Promise.reject(gone())
     const question = this.#count++
     return new Promise((resolve, reject) => {
       this.#waiting.set(question, { resolve, reject })
-      this.#turn.add({ question, customer, meter, operation })
+      this.#turn.add({ question, ...asked })
     })
   }
 
@@ -71,7 +80,7 @@ export class LedgerLine implements LedgerPort {
     for (const reply of replies) {
       const waiting = this.#waiting.get(reply.question)
       this.#waiting.delete(reply.question)
-      if ('answer' in reply) waiting?.resolve(reply.answer)
+      if ('answers' in reply) waiting?.resolve(reply.answers)
       else waiting?.reject(new SluiceError(reply.code, 'ledger', reply.detail))
     }
   }
@@ -81,20 +90,27 @@ const gone = (): SluiceError => new SluiceError('DATABASE_UNAVAILABLE', 'ledger'
 
 /** Answers what a worker asks, as soon as the ledger does. */
 export function answerLedger(
-  ledger: LedgerPort | undefined,
+  ledger: NodeLedgerPort | undefined,
   questions: readonly LedgerQuestion[],
   send: (replies: readonly LedgerReply[]) => void,
 ): void {
   const turn = new Turn(send)
-  for (const { question, customer, meter, operation } of questions) {
-    const asked =
-      ledger?.ask(customer, meter, operation) ??
-      Promise.reject(new SluiceError('DATABASE_UNAVAILABLE', 'ledger', 'the service has no database'))
-    asked.then(
-      (answer) => turn.add({ question, answer }),
+  for (const asked of questions) {
+    const { question } = asked
+    answersTo(ledger, asked).then(
+      (answers) => turn.add({ question, answers }),
       (error: unknown) => turn.add({ question, ...faultOf(error) }),
     )
   }
+}
+
+async function answersTo(
+  ledger: NodeLedgerPort | undefined,
+  { caller, all }: LedgerQuestion,
+): Promise<readonly LedgerAnswer[]> {
+  if (ledger === undefined) throw new SluiceError('DATABASE_UNAVAILABLE', 'ledger', 'the service has no database')
+  if (caller !== undefined) return ledger.askAs(caller, all)
+  return Promise.all(all.map(({ customerId, meterId, operation }) => ledger.ask(customerId, meterId, operation)))
 }
 
 function faultOf(error: unknown): { readonly code: ErrorCode; readonly detail: string } {

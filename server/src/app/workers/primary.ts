@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SluiceError } from 'sluice/internal/core/errors'
 import type { RuleInput } from 'sluice/internal/core/rules/load'
 import type { RuleOrigin } from 'sluice/internal/engine/live-rules'
+import type { NodeLedgerPort } from '../../admin/ledger/grpc/ledger-door.ts'
 import type { WorkerState } from '../../admin/nodes/node-note.ts'
 import type { NodeHealth } from '../../edge/health/health.ts'
-import type { LedgerPort } from '../../ledger/rules/ledger-port.ts'
 import { type InForce, leastOf, tableVersionIn } from '../../quotas/book/in-force.ts'
 import type { UsageNews } from '../../quotas/usage/usage-news.ts'
 import { DOOR_NAMES, type DoorName } from '../doors/door.ts'
@@ -49,7 +49,7 @@ export interface PrimaryParts {
   /** Takes what customers used. */
   readonly usage?: UsageTaker
   /** The ledger that workers ask. Undefined: there is no database. */
-  readonly ledger?: LedgerPort | undefined
+  readonly ledger?: NodeLedgerPort | undefined
   /** Receives what every worker decides by: the oldest of each part. */
   readonly inForce?: (least: InForce) => void
   /** What keys of quotas are hashed under. Undefined: there are no quotas. */
@@ -68,7 +68,7 @@ export class Primary {
   readonly #origin: () => RuleOrigin
   readonly #decisions: (text: string) => void
   readonly #usage: UsageTaker | undefined
-  readonly #ledger: LedgerPort | undefined
+  readonly #ledger: NodeLedgerPort | undefined
   readonly #pace = new CrashPace()
   readonly #servers: Server[] = []
   readonly #waiting: Connection[] = []
