@@ -4,7 +4,12 @@ import protobuf from 'protobufjs'
 const directory = fileURLToPath(new URL('../../proto/', import.meta.url))
 const root = new protobuf.Root()
 root.resolvePath = (_, target) => (target.startsWith('/') ? target : directory + target)
-root.loadSync(['sluice/v1/limiter.proto', 'sluice/v1/ledger.proto', 'envoy/service/ratelimit/v3/rls.proto', 'grpc/health/v1/health.proto'])
+root.loadSync([
+  'sluice/v1/limiter.proto',
+  'sluice/v1/ledger.proto',
+  'envoy/service/ratelimit/v3/rls.proto',
+  'grpc/health/v1/health.proto',
+])
 
 /** A message type of proto/, written and read by an implementation that is not ours. */
 export interface Codec {
