@@ -16,6 +16,7 @@ export const systemPackages = {
   postgres: 'postgresql',
   chromium: 'chromium',
   nginx: 'nginx-light',
+  memcached: 'memcached',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.

@@ -22,8 +22,10 @@ export const ENTRIES: readonly [entry: string, needs: readonly string[], names: 
   ['sluice/koa', [], ['rateLimit', 'SluiceError']],
   ['sluice/nest', NEST, ['SluiceModule', 'SluiceGuard', 'RateLimit', 'SluiceError']],
   ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
+  ['sluice/memcached', [], ['memcached', 'SluiceError']],
   ['sluice/postgres', [], ['postgres', 'SluiceError']],
   ['sluice/redis', [], ['redis', 'SluiceError']],
+  ['sluice/redis-http', [], ['redisHttp', 'SluiceError']],
   ['sluice/rules', [], ['rules', 'SluiceError']],
   ['sluice/shed', [], ['shed', 'SluiceError']],
 ]

@@ -1,13 +1,11 @@
 // A process that spends all it can get of one counter for each algorithm, and reports what it was admitted.
 // Usage: node exact-node.mjs KIND ADDRESS TABLE
 import { compileLimit } from '../../dist/core/limit.js'
-import { CasStore } from '../../dist/stores/cas/cas-store.js'
-import { openEngine } from './engines.mjs'
 import { EXACT_LIMITS } from './exact-limits.mjs'
+import { openStore } from './open-store.mjs'
 
 const [kind, address, part] = process.argv.slice(2)
-const { engine, close } = await openEngine(kind, address, part)
-const store = new CasStore(engine, { timeoutMs: 120_000 })
+const { store, close } = await openStore(kind, address, part)
 const HITS = 200
 const AT_ONCE = 20
 
@@ -24,7 +22,7 @@ async function isAdmitted(charges) {
 }
 
 async function spend([name, options]) {
-  const charges = [{ key: name, limit: compileLimit(options), cost: 1, enforce: true }]
+  const charges = [{ key: `${part} ${name}`, limit: compileLimit(options), cost: 1, enforce: true }]
   let admitted = 0
   const work = async () => {
     for (let i = 0; i < HITS / AT_ONCE; i++) if (await isAdmitted(charges)) admitted++

@@ -1,8 +1,10 @@
 import { fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { startMemcached } from '../servers/memcached.mjs'
 import { reapAtExit } from '../servers/reaper.mjs'
-import { sharedPostgres } from '../servers/shared.ts'
+import { startRedisHttp } from '../servers/redis-http.mjs'
+import { sharedPostgres, sharedRedis } from '../servers/shared.ts'
 import { EXACT_LIMITS } from './exact-limits.mjs'
 
 const SCRIPT = new URL('./exact-node.mjs', import.meta.url)
@@ -23,8 +25,19 @@ async function spendInTwo(kind: string, address: string): Promise<Record<string,
   return (await Promise.all(said)) as Record<string, number>[]
 }
 
+/** Returns the address of each store. What was started for it ends with the test. */
 const STORES: Readonly<Record<string, () => Promise<string>>> = {
   postgres: async () => (await sharedPostgres()).url(),
+  memcached: async () => {
+    const server = await startMemcached()
+    onTestFinished(() => server.stop())
+    return server.address
+  },
+  'redis over HTTP': async () => {
+    const front = await startRedisHttp((await sharedRedis()).url, 'token')
+    onTestFinished(() => front.stop())
+    return front.url
+  },
 }
 
 describe.each(Object.entries(STORES))('two processes on %s', (kind, addressOf) => {

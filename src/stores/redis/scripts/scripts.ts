@@ -35,7 +35,18 @@ export function loadScript(name: ScriptName, flags: readonly FunctionFlag[] = []
   const source = textOf(name)
   const sha = createHash('sha1').update(source).digest('hex')
   const functionName = `sluice_${name.replace('-', '_')}_${sha.slice(0, NAME_DIGITS)}`
-  return { source, sha, asFunction: functionOf(functionName, source, flags) }
+  const script = { source, sha, asFunction: functionOf(functionName, source, flags) }
+  LOADED.set(sha, script)
+  return script
+}
+
+const LOADED = new Map<string, Script>()
+
+/** Returns the script of a hash. */
+export function scriptOf(sha: string): Script {
+  const script = LOADED.get(sha)
+  if (script === undefined) throw new TypeError(`no script was loaded whose hash is ${sha}`)
+  return script
 }
 
 function textOf(name: ScriptName): string {
