@@ -17,6 +17,7 @@ export const systemPackages = {
   chromium: 'chromium',
   nginx: 'nginx-light',
   memcached: 'memcached',
+  pgbouncer: 'pgbouncer',
 }
 
 // Some commands (nginx is one) are in a directory that only root has on its PATH.

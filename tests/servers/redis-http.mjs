@@ -20,7 +20,7 @@ export class RedisHttp {
   fault
 
   /**
-   * @param {ReturnType<typeof createClient>} client
+   * @param {{ sendCommand(args: string[], options?: object): Promise<unknown>, close(): Promise<unknown> }} client
    * @param {string} token
    */
   constructor(client, token) {

@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
+import postgresJs from 'postgres'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { compileLimit } from '../../src/core/limit.ts'
 import type { Charge } from '../../src/engine/ports.ts'
+import { postgres } from '../../src/entries/postgres.ts'
+import { rateLimit } from '../../src/library/rate-limit.ts'
 import { CasStore } from '../../src/stores/cas/cas-store.ts'
 import { partOf } from '../../src/stores/cas/map-engine.suite.ts'
 import { runSqlOf, tableOf } from '../../src/stores/postgres/postgres-client.ts'
 import { PostgresEngine } from '../../src/stores/postgres/postgres-engine.ts'
 import { storeSuite } from '../../src/stores/store.suite.ts'
+import { startPgBouncer } from '../servers/pgbouncer.mjs'
 import { type PostgresServer, startPostgres } from '../servers/postgres.mjs'
 import { startProxy } from '../servers/proxy.mjs'
 import { until } from '../servers/until.mjs'
@@ -171,6 +175,50 @@ describe('postgres engine', () => {
     await store.decide([charge('a')])
     expect((await client.query('SELECT * FROM pg_prepared_statements')).rows).toEqual([])
     client.release()
+  })
+})
+
+describe('other ways to PostgreSQL', () => {
+  it('leads through PgBouncer in transaction mode, with fewer connections than processes', async () => {
+    const bouncer = await startPgBouncer(server)
+    onTestFinished(() => bouncer.stop())
+    const table = newTable()
+    const stores = Array.from({ length: 6 }, () => open(table, newPool(bouncer.port)))
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => stores[i % 6]?.decide([charge('one'), charge('two')])),
+    )
+    expect(answers.filter((verdicts) => verdicts?.every(({ allowed }) => allowed))).toHaveLength(10)
+    expect([await remaining(open(table), 'one'), await remaining(open(table), 'two')]).toEqual([0, 0])
+  })
+
+  it('leads through the client of postgres.js', async () => {
+    const sql = postgresJs(server.url(), { max: 3, onnotice: () => {} })
+    onTestFinished(() => sql.end())
+    const table = newTable()
+    const engine = new PostgresEngine({ run: runSqlOf(sql), name: 'postgres', table: tableOf(table), isLogged: false })
+    const store = new CasStore(engine, { timeoutMs: 60_000 })
+    await store.decide([charge('a'), charge('b"\\')])
+    expect(await store.decide([charge('a', 4), charge('c')])).toMatchObject([{ remaining: 5 }, { remaining: 9 }])
+    expect([await remaining(open(table), 'a'), await remaining(open(table), 'b"\\')]).toEqual([5, 9])
+    await until('it has looked for what has expired', async () => !(await engine.expire()))
+  })
+
+  it('counts for an app with its pool, and says what is no client', async () => {
+    const limiter = rateLimit({
+      limit: 3,
+      window: '1d',
+      timeoutMs: 60_000,
+      store: postgres(newPool(), { table: newTable() }),
+    })
+    const allowed = []
+    for (let i = 0; i < 4; i++) allowed.push((await limiter.check('user')).allowed)
+    expect(allowed).toEqual([true, true, true, false])
+    await limiter.close()
+    expect(() => postgres('postgres://x' as never)).toThrow('STORE_CLIENT_INVALID')
+    expect(() => postgres(pool, { table: 'a; DROP TABLE b' })).toThrow('STORE_PLACE_INVALID')
+    expect(() => postgres(pool, { tabel: 'a' } as never)).toThrow('OPTION_UNKNOWN')
+    const both = { limit: 3, window: '1d', redis: 'redis://127.0.0.1:1', store: postgres(pool) } as const
+    expect(() => rateLimit(both)).toThrow('counters live in one place')
   })
 })
 

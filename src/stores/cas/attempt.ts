@@ -19,8 +19,8 @@ export interface Known {
 /** What attempts share. */
 export interface AttemptHost {
   readonly engine: CasEngine
-  /** What is known from before; undefined where nothing may be remembered. */
-  readonly known: Map<string, Known> | undefined
+  /** What is known from before. */
+  readonly known: Map<string, Known>
   /** Resolves when the time of the engine is known. */
   timeKnown(): Promise<void> | undefined
   nowMs(): number
@@ -76,7 +76,7 @@ export class Attempt {
   async go(): Promise<AttemptResult> {
     const { known } = this.#host
     for (const name of this.#names) {
-      const state = known?.get(name)
+      const state = known.get(name)
       if (state !== undefined) this.#states.set(name, state)
     }
     await this.#host.timeKnown()
@@ -165,7 +165,7 @@ export class Attempt {
   /** Reads what became of writes without an answer. */
   async #findOut(writes: readonly CasWrite[], error: unknown): Promise<readonly Ended[]> {
     const { engine, known } = this.#host
-    for (const { name } of writes) known?.delete(name)
+    for (const { name } of writes) known.delete(name)
     if (!(error instanceof StoreFault) || (error.reason !== 'broken' && error.reason !== 'timeout')) throw error
     const names = writes.map(({ name }) => name)
     const found = await givenUp(engine, engine.read(names)).catch(() => {
@@ -211,7 +211,6 @@ export class Attempt {
 
   #remember(name: string, result: Ended | undefined): void {
     const { known } = this.#host
-    if (known === undefined) return
     known.delete(name)
     const next = this.#nextOf(name, result)
     if (next?.counter === undefined || next.counter.records.length > MAX_KNOWN_RECORDS) return

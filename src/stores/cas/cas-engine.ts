@@ -45,11 +45,6 @@ export interface CasEngine {
   readonly isAtomic: boolean
   /** How many counters one call names at most. */
   readonly maxNames: number
-  /**
-   * True where work of one request may not wait for that of another, as in Cloudflare Workers: then nothing is batched
-   * or remembered from one request to the next.
-   */
-  readonly isPerRequest?: boolean
   /** Returns what is stored under each name, in order. */
   read(names: readonly string[]): Promise<readonly (Stored | undefined)[]>
   /** Writes what has not changed since it was read; names occur once. Returns the results in order. */

@@ -27,7 +27,6 @@ import type { Counter } from './counter.ts'
 import { type DecidedGroup, decideGroup } from './decide-group.ts'
 import { type CasEvents, Flights } from './flights.ts'
 import { PendingResults, releaseIn, renewIn } from './held-permits.ts'
-import { LoneFlights } from './lone-flights.ts'
 import { ServerClock } from './server-clock.ts'
 
 export type { CasEvents } from './flights.ts'
@@ -55,7 +54,7 @@ const BACKGROUND_TIMEOUT_MS = 1_000
  */
 export class CasStore implements LendingStore {
   readonly #engine: CasEngine
-  readonly #flights: Pick<Flights, 'submit'>
+  readonly #flights: Flights
   readonly #timeoutMs: number | undefined
   readonly #learners: AdaptiveDeadlines
   readonly #board = new NoticeBoard(false)
@@ -76,7 +75,7 @@ export class CasStore implements LendingStore {
     let writes = 0
     const host: AttemptHost = {
       engine,
-      known: engine.isPerRequest ? undefined : new Map(),
+      known: new Map(),
       timeKnown: () => this.#timeKnown(),
       nowMs: () => this.#clock.nowMs(),
       // Made with the first call: where modules are loaded, some runtimes have no random numbers.
@@ -87,7 +86,7 @@ export class CasStore implements LendingStore {
       nextWrite: () => ++writes,
     }
     const learned: CasEvents = { ...events, callEnded: (...call) => this.#ended(events, ...call) }
-    this.#flights = engine.isPerRequest ? new LoneFlights(host, learned) : new Flights(host, learned, monotonicMs)
+    this.#flights = new Flights(host, learned, monotonicMs)
   }
 
   /** How long a decision waits where no rule says it. */
@@ -217,7 +216,7 @@ export class CasStore implements LendingStore {
     const learner = this.#learners.of(shard)
     if (fault === undefined) {
       learner.answered(durationMs, Math.max(1, decisions), nowAt)
-      if (nowAt >= this.#expireDueAt && !this.#engine.isPerRequest) void this.#expire()
+      if (nowAt >= this.#expireDueAt) void this.#expire()
     } else if (fault.reason === 'timeout') learner.timedOut(this.timeoutMs, Math.max(1, decisions), nowAt)
     events.callEnded?.(...call)
   }
@@ -229,11 +228,10 @@ export class CasStore implements LendingStore {
     this.#expireDueAt = monotonicMs() + (isMore ? NEXT_PART_MS : NEXT_ROUND_MS)
   }
 
-  /** Asks the engine for its time when that is due. Only the first answer is waited for, or each where no work is shared. */
+  /** Asks the engine for its time when that is due. Only the first answer is waited for. */
   #timeKnown(): Promise<void> | undefined {
     const clock = this.#serverClock
     if (clock === undefined || monotonicMs() < this.#sampleDueAt) return undefined
-    if (this.#engine.isPerRequest) return this.#sample(clock)
     this.#sampling ??= this.#sample(clock).finally(() => {
       this.#sampling = undefined
     })

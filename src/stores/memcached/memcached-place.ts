@@ -1,7 +1,6 @@
 import { checkOptions } from '../../core/check-options.ts'
 import { got, SluiceError } from '../../core/errors.ts'
 import { type FormsOf, whole } from '../../core/option-forms.ts'
-import { LeasedStore } from '../leased/leased-store.ts'
 import type { CasPlace } from '../open/open-cas.ts'
 import { MemcachedEngine, type MemcachedServer } from './memcached-engine.ts'
 
@@ -30,7 +29,6 @@ export function memcachedPlace(servers: string | readonly string[], options: Mem
     name: 'in Memcached',
     timeoutMs: options.timeoutMs,
     makeEngine: () => new MemcachedEngine(parsed),
-    lease: (store) => new LeasedStore(store, { timeoutMs: () => store.timeoutMs }),
   }
 }
 

@@ -4,10 +4,10 @@ import { checkKeyPrefix } from '../../core/key-prefix.ts'
 import { OPTIONAL_RULES } from '../../core/library-error-rules.ts'
 import { warnProcess } from '../../core/warn-process.ts'
 import { FailurePolicy } from '../../engine/failure-policy.ts'
-import type { LendingStore } from '../../engine/ports.ts'
 import { PARTITIONS, sharedHash } from '../../engine/shared-hash.ts'
 import type { CasEngine } from '../cas/cas-engine.ts'
 import { CasStore } from '../cas/cas-store.ts'
+import { LeasedStore } from '../leased/leased-store.ts'
 import { MemoryStore } from '../memory/memory-store.ts'
 import type { DeadlineRange } from '../redis/batch/adaptive-deadline.ts'
 import { openOnce } from './open-once.ts'
@@ -24,8 +24,6 @@ export interface CasPlace {
   readonly timeoutMs?: number | undefined
   readonly deadlines?: DeadlineRange
   makeEngine(): CasEngine
-  /** Puts slices before the store. Undefined where the work of one request may not serve another. */
-  readonly lease?: (store: CasStore) => LendingStore & { readonly stats: object }
 }
 
 type CasOptions = Pick<OpenStoreOptions, 'secret' | 'keyPrefix' | 'timeoutMs' | 'events'>
@@ -40,9 +38,9 @@ export function openCas(place: CasPlace, options: CasOptions): OpenStore {
     events,
     ...(place.deadlines && { deadlines: place.deadlines }),
   })
-  const shared = place.lease?.(cas) ?? cas
+  const leased = new LeasedStore(cas, { timeoutMs: () => cas.timeoutMs })
   const local = new MemoryStore()
-  const policy = new FailurePolicy(shared, local, events)
+  const policy = new FailurePolicy(leased, local, events)
   cas.listen({ noticed: (notice) => policy.noticed(notice), connected() {} })
   const hash = sharedHash(secret)
   return {
@@ -57,8 +55,7 @@ export function openCas(place: CasPlace, options: CasOptions): OpenStore {
     claim: (domain) => domain,
     stats: () => {
       const { keys, evicted, shared: joined } = local.stats
-      const leased = 'stats' in shared ? shared.stats : {}
-      return { ...leased, localKeys: keys, localEvicted: evicted, localShared: joined }
+      return { ...leased.stats, localKeys: keys, localEvicted: evicted, localShared: joined }
     },
     close: async () => {
       await policy.close()

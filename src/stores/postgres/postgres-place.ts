@@ -1,6 +1,5 @@
 import { checkOptions } from '../../core/check-options.ts'
 import { BOOLEAN, type FormsOf, TEXT, whole } from '../../core/option-forms.ts'
-import { LeasedStore } from '../leased/leased-store.ts'
 import type { CasPlace } from '../open/open-cas.ts'
 import { type PostgresClient, runSqlOf, tableOf } from './postgres-client.ts'
 import { PostgresEngine } from './postgres-engine.ts'
@@ -41,6 +40,5 @@ export function postgresPlace(client: PostgresClient, options: PostgresOptions):
     timeoutMs,
     deadlines: DEADLINES,
     makeEngine: () => new PostgresEngine(engine),
-    lease: (store) => new LeasedStore(store, { timeoutMs: () => store.timeoutMs }),
   }
 }
