@@ -245,6 +245,34 @@ describe('a PostgreSQL that fails', () => {
     expect(await remaining(direct, 'cut')).toBe(10 - counted)
   })
 
+  it('forgets all counters in a crash, unless the table is logged, and counts on what is there', async () => {
+    const own = await startPostgres()
+    onTestFinished(() => own.stop())
+    const ownPool = new pg.Pool({ connectionString: own.url(), max: 2 })
+    ownPool.on('error', () => {})
+    onTestFinished(() => ownPool.end())
+    const [unlogged, logged] = ['unlogged', 'logged'].map(
+      (table) => new CasStore(engineOn(table, ownPool, table === 'logged'), { timeoutMs: 60_000 }),
+    ) as [CasStore, CasStore]
+    for (const store of [unlogged, logged]) await store.decide([charge('a', 6)])
+    await own.crash()
+    await own.restart()
+    const again = (store: CasStore) =>
+      until('it answers again', () => store.decide([charge('a')]).catch(() => undefined))
+    expect(await again(unlogged)).toMatchObject([{ remaining: 9 }])
+    expect(await again(logged)).toMatchObject([{ remaining: 3 }])
+  })
+
+  it('is unavailable where it accepts no writes, and charges nothing', async () => {
+    const table = newTable()
+    const store = open(table)
+    await store.decide([charge('a')])
+    const readOnly = new pg.Pool({ connectionString: server.url(), options: '-c default_transaction_read_only=on' })
+    pools.push(readOnly)
+    await expect(open(table, readOnly).decide([charge('a')])).rejects.toMatchObject({ reason: 'unavailable' })
+    expect(await remaining(store, 'a')).toBe(9)
+  })
+
   it('is reported as offline while it is away, and counts again afterwards', async () => {
     const own = await startPostgres()
     const ownPool = new pg.Pool({ connectionString: own.url(), max: 2 })

@@ -92,6 +92,14 @@ describe('cas store', () => {
     expect(await remaining(store, 'lost')).toBe(7)
   })
 
+  it('recognises its write among those of as many nodes as a counter remembers', async () => {
+    const engine = new MapEngine()
+    const nodes = Array.from({ length: 9 }, () => open(engine))
+    for (const node of nodes) await ask(node, charge('many'))
+    engine.faults = { losesAnswers: () => true }
+    expect(await ask(nodes[0] as CasStore, charge('many'))).toMatchObject([{ kind: 'allowed', remaining: 0 }])
+  })
+
   it('counts a charge once that the engine carried out twice', async () => {
     const engine = new MapEngine()
     const store = open(engine)
@@ -212,6 +220,14 @@ describe('cas store', () => {
     await ask(one, charge('a'), charge('b'))
     expect(seen).toEqual(before)
     expect(engine.rows.get('a|s1m')).toEqual(before)
+  })
+
+  it('waits longer for the first answer of an engine, as for a first connection', async () => {
+    const engine = new MapEngine()
+    const store = open(engine, 1)
+    engine.beforeRead = () => new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await ask(store, charge('first'))).toMatchObject([{ kind: 'allowed', remaining: 9 }])
+    await expect(ask(store, charge('second'))).rejects.toMatchObject({ reason: 'timeout' })
   })
 
   it('answers by the deadline though the engine does not, and does not race itself later', async () => {

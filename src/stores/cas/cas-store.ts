@@ -43,6 +43,8 @@ export interface CasStoreOptions {
   readonly node?: string
 }
 
+/** The first decision waits for as long as that for the first connection, and for a table that has to be made. */
+const FIRST_TIMEOUT_MS = 2_000
 /** Giving back, renewing and forgetting may take longer than deciding. */
 const BACKGROUND_TIMEOUT_MS = 1_000
 
@@ -63,6 +65,8 @@ export class CasStore implements LendingStore {
   #sampling: Promise<void> | undefined
   #sampleDueAt = 0
   #expireDueAt = 0
+  /** Whether the engine has answered, or failed to. */
+  #isTried = false
 
   constructor(engine: CasEngine, options: CasStoreOptions = {}) {
     const { timeoutMs, deadlines = DEADLINE_RANGE, events = {}, clock } = options
@@ -207,11 +211,13 @@ export class CasStore implements LendingStore {
       if (policy?.timeoutMs === undefined) isSaid = false
       else timeoutMs = Math.min(timeoutMs, policy.timeoutMs)
     }
-    return isSaid ? timeoutMs : Math.min(timeoutMs, this.timeoutMs)
+    if (!isSaid) timeoutMs = Math.min(timeoutMs, this.timeoutMs)
+    return this.#isTried ? timeoutMs : Math.max(timeoutMs, FIRST_TIMEOUT_MS)
   }
 
   #ended(events: CasEvents, ...call: Parameters<NonNullable<CasEvents['callEnded']>>): void {
     const [shard, durationMs, decisions, fault] = call
+    this.#isTried = true
     const nowAt = monotonicMs()
     const learner = this.#learners.of(shard)
     if (fault === undefined) {
