@@ -12,6 +12,18 @@ it('a new record has only what will be, and one that goes only what was', () => 
   expect(differences({ tier: 'pro' }, undefined)).toEqual([{ field: 'tier', was: 'pro', will: '' }])
 })
 
+it('lists of words and rules are shown without signs, and other values as JSON', () => {
+  const values = {
+    events: ['a', 'b'],
+    thresholds: [80, 100],
+    rule: { domain: 'edge', id: 'ip' },
+    metadata: { plan: 'x' },
+  }
+  expect(differences(undefined, values).map(({ will }) => will)).toEqual(['a, b', '80, 100', 'edge/ip', '{"plan":"x"}'])
+  const lists = differences({ events: ['a, b'] }, { events: ['a', 'b'] })
+  expect(lists).toEqual([{ field: 'events', was: 'a, b', will: 'a, b' }])
+})
+
 it('a value that is no record is one field', () => {
   expect([differences(1, [2]), differences('a', 'a')]).toEqual([[{ field: 'value', was: '1', will: '[2]' }], []])
 })

@@ -16,9 +16,21 @@ export function differences(before: unknown, after: unknown): Difference[] {
   const [was, will] = [(before ?? {}) as Record<string, unknown>, (after ?? {}) as Record<string, unknown>]
   return [...new Set([...Object.keys(was), ...Object.keys(will)])]
     .filter((field) => !LEFT_OUT.includes(field))
-    .map((field) => ({ field, was: textOf(was[field]), will: textOf(will[field]) }))
-    .filter((each) => each.was !== each.will)
+    .filter((field) => textOf(was[field]) !== textOf(will[field]))
+    .map((field) => ({ field, was: shown(was[field]), will: shown(will[field]) }))
 }
+
+/** Lists of words and numbers are shown as people write them, and a rule by its domain and id. */
+function shown(value: unknown): string {
+  if (Array.isArray(value) && value.every((item) => typeof item !== 'object')) return value.join(', ')
+  return isRuleName(value) ? `${value.domain}/${value.id}` : textOf(value)
+}
+
+const isRuleName = (value: unknown): value is { readonly domain: string; readonly id: string } =>
+  isRecord(value) &&
+  Object.keys(value as object)
+    .sort()
+    .join() === 'domain,id'
 
 const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
