@@ -1,7 +1,9 @@
 import { got, SluiceError } from 'sluice/internal/core/errors'
 import { type Flags, parseFlags } from '../app/settings/flags.ts'
 import { Suggester } from '../simulate/suggest/suggest.ts'
+import { openTraffic } from '../simulate/traffic/open-traffic.ts'
 import { MAPPING_FLAGS, mappingOf, numberOf, replayOptionsOf } from './simulate/options.ts'
+import { ReplayProgress } from './simulate/progress.ts'
 
 const MAPPED = MAPPING_FLAGS.filter(({ flag }) => flag !== 'descriptor' && flag !== 'without')
 const FLAGS = [
@@ -19,6 +21,8 @@ const DEFAULT_HEAD_ROOM = 50
 const DEFAULT_ENDPOINTS = 10
 const MOST_ENDPOINTS = 100
 const DEFAULT_DOMAIN = 'api'
+/** The traffic is measured, and then replayed. */
+const PASSES = 2
 
 /** Proposes limits for the traffic of access logs, as a rule file in shadow mode. */
 export async function suggest(args: readonly string[]): Promise<void> {
@@ -37,9 +41,13 @@ export async function suggest(args: readonly string[]): Promise<void> {
     percentile: percentOf(flags, 'percentile', DEFAULT_PERCENTILE, 100),
     headRoom: 1 + percentOf(flags, 'head-room', DEFAULT_HEAD_ROOM, 1_000) / 100,
     mostEndpoints: numberOf(flags, 'endpoints', DEFAULT_ENDPOINTS, MOST_ENDPOINTS),
-    progressed: () => {},
+    progressed: () => progress.update(),
   })
-  process.stdout.write(await suggester.suggest())
+  const sizeBytes = PASSES * logs.reduce((sum, log) => sum + (openTraffic(log).sizeBytes ?? 0), 0)
+  const read = { sizeBytes, readBytes: () => suggester.readBytes() }
+  const progress = new ReplayProgress([read], () => suggester.lines)
+  const yaml = await suggester.suggest().finally(() => progress.end())
+  process.stdout.write(yaml)
 }
 
 /** Reads `99`, `99.9` or `50%`. */

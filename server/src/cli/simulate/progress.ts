@@ -9,9 +9,12 @@ export interface ProgressScreen {
   write(text: string): unknown
 }
 
+/** What is read, and how much of it was. */
+export type ReadTraffic = Pick<Traffic, 'sizeBytes' | 'readBytes'>
+
 /** Shows on a terminal how much of the traffic was replayed, how fast, and how long the rest takes. */
 export class ReplayProgress {
-  readonly #all: readonly Traffic[]
+  readonly #all: readonly ReadTraffic[]
   readonly #lines: () => number
   readonly #screen: ProgressScreen
   readonly #now: () => number
@@ -20,7 +23,7 @@ export class ReplayProgress {
   #isShown = false
 
   constructor(
-    all: readonly Traffic[],
+    all: readonly ReadTraffic[],
     lines: () => number,
     screen: ProgressScreen = process.stderr,
     now: () => number = () => performance.now(),

@@ -114,7 +114,7 @@ function table(title: string, head: readonly string[], rows: readonly (readonly 
   const cells = (row: readonly string[], tag: string): string =>
     row.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join('')
   const body = rows.map((row) => `<tr>${cells(row, 'td')}</tr>`).join('\n')
-  return `<section><h2>${title}</h2><div class="wide"><table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>\n${body}\n</tbody></table></div></section>`
+  return `<section><h2>${title}</h2><div class="wide" role="region" tabindex="0" aria-label="${escapeHtml(title)}"><table><thead><tr>${cells(head, 'th')}</tr></thead><tbody>\n${body}\n</tbody></table></div></section>`
 }
 
 function ruleTable({ rules, againstVersion }: SimulationResult): string {

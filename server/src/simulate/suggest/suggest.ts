@@ -20,7 +20,7 @@ import {
   type KnownFields,
   openFormat,
 } from '../traffic/formats.ts'
-import { openTraffic } from '../traffic/open-traffic.ts'
+import { openTraffic, type Traffic } from '../traffic/open-traffic.ts'
 import { type LineCounts, type LineSource, readLines } from '../traffic/read-lines.ts'
 import { TimeOrder } from '../traffic/time-order.ts'
 import { CallerPeaks } from './caller-peaks.ts'
@@ -44,7 +44,7 @@ export interface SuggestOptions extends Omit<ChoiceOptions, 'spanMs'> {
   /** For how many endpoints limits are proposed. */
   readonly mostEndpoints: number
   /** Called after each block. */
-  readonly progressed: (counts: LineCounts) => void
+  readonly progressed: () => void
 }
 
 /** What a pass over the logs needs of each. */
@@ -69,10 +69,18 @@ export class Suggester {
   #firstMs = Number.POSITIVE_INFINITY
   #lastMs = Number.NEGATIVE_INFINITY
   #requests = 0
+  /** How many lines and bytes were read, in both passes. */
+  lines = 0
+  #bytes = 0
+  #reading: Traffic | undefined
 
   constructor(options: SuggestOptions) {
     this.#options = options
     this.#caller = options.caller
+  }
+
+  readBytes(): number {
+    return this.#bytes + (this.#reading?.readBytes() ?? 0)
   }
 
   /** Returns a rule file in shadow mode, with reasons as comments. */
@@ -138,13 +146,21 @@ export class Suggester {
   ): Promise<LineCounts> {
     const counts: LineCounts = { lines: 0, unread: 0 }
     const order = new TimeOrder<Opened>(this.#options, ({ timeMs, values, source }) => take(timeMs, values, source))
+    const linesBefore = this.lines
     for (const log of this.#options.logs) {
-      await readLines(openTraffic(log), {
+      const traffic = openTraffic(log)
+      this.#reading = traffic
+      await readLines(traffic, {
         open: (text) => this.#open(log, text, rules),
         take: (timeMs, values, source) => order.push({ timeMs, values, source }),
         counts,
-        progressed: () => this.#options.progressed(counts),
+        progressed: () => {
+          this.lines = linesBefore + counts.lines
+          this.#options.progressed()
+        },
       })
+      this.#bytes += traffic.readBytes()
+      this.#reading = undefined
     }
     order.flush()
     return counts
