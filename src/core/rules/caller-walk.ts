@@ -99,7 +99,8 @@ export class CallerWalk {
     if (pattern !== undefined) {
       this.#isFixed = pattern.isFixed
       const isTiered = pattern.tiers !== undefined
-      if (isTiered) this.#tieredAt = at
+      // A trace alone begins at a pattern with tiers before anyone is known who has one: what is decided begins later.
+      if (isTiered && (this.#caller !== undefined || this.#input.tier !== undefined)) this.#tieredAt = at
       if (isTiered || (account !== undefined && this.#setAt === NOWHERE && !this.#isFixed)) this.#choose(pattern, at)
     }
     const { trace } = this.#input

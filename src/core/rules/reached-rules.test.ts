@@ -279,6 +279,33 @@ describe('an enumeration', () => {
     path.split(/\/(?=[a-z_]+=)/).map((level) => ({ key: level.split('=')[0], value: level.split('=')[1] })),
   )
 
+  // A caller's limit stands in for the second rule alone: no tier was known where `tiered: true` is.
+  const BAN_BELOW_TIERS = {
+    evaluate: 'leaf' as const,
+    tiers: { free: {} },
+    descriptors: [
+      {
+        key: 'path',
+        tiered: true,
+        descriptors: [
+          {
+            key: 'api_key',
+            rate_limits: [
+              { unit: 'minute' as const, requests_per_unit: 0 },
+              { unit: 'minute' as const, requests_per_unit: 10 },
+            ],
+          },
+        ],
+      },
+    ],
+  }
+  const NO_ONE = { tier: undefined, limits: {} }
+  const HUNDRED = { tier: undefined, limits: { '': 100 } }
+  const ON_A_PATH = [
+    { key: 'path', value: '/' },
+    { key: 'api_key', value: 'k' },
+  ]
+
   it('has for every request the rule that decides it, before and after, whatever the rules and the records are', () => {
     fc.assert(
       fc.property(
@@ -317,7 +344,10 @@ describe('an enumeration', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      {
+        numRuns: 100,
+        examples: [[BAN_BELOW_TIERS, [NO_ONE, NO_ONE, HUNDRED, NO_ONE], [undefined, undefined], [ON_A_PATH]]],
+      },
     )
   })
 })
