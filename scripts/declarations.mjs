@@ -36,9 +36,10 @@ export function writeDeclarations(packageDir, folder, entries) {
   }
 }
 
-/** Leaves out the sentences of tables: the type of a text that no one compares with is `string`. */
+/** Leaves out the sentences of tables, and scripts: the type of a text that no one compares with is `string`. */
 function withoutTexts(text) {
-  return text.replace(/(\breadonly (?:doc|[A-Z][A-Z\d_]+): )(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*");/g, '$1string;')
+  const short = text.replace(/: (?:'(?:[^'\\]|\\.){100,}'|"(?:[^"\\]|\\.){100,}");/g, ': string;')
+  return short.replace(/(\breadonly (?:doc|[A-Z][A-Z\d_]+): )(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*");/g, '$1string;')
 }
 
 /** Leaves out constructors that only this package calls, and what is imported for them alone. */

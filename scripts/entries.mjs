@@ -5,8 +5,8 @@ import { writeDeclarations } from './declarations.mjs'
 /**
  * What is published: for each entry of a package, an ES module for bundlers, a CommonJS module, and a few lines by
  * which Node.js imports the latter, so that `import` and `require` in one process share counters, connections and
- * classes. Entries share chunks. They are made of the compiled modules in dist; names and lines stay readable, for
- * stacks.
+ * classes. Entries share chunks. They are made of the compiled modules in dist; names and lines of CommonJS stay
+ * readable, for stacks.
  */
 const publishedDir = 'lib'
 
@@ -75,10 +75,10 @@ async function write(packageDir, entries, format) {
     chunkFileNames: `chunks/[name].${extension}`,
     // The declarations have the comments.
     comments: { annotation: true, jsdoc: false, legal: true },
-    // Functions and classes keep their names, for stacks, and CommonJS its lines; what is bundled anyway has none.
+    // CommonJS keeps its lines, and the names of functions and classes, for stacks; what is bundled anyway does not.
     minify: {
       compress: format === 'esm',
-      mangle: { toplevel: false },
+      mangle: { toplevel: format === 'esm' },
       codegen: { removeWhitespace: format === 'esm' },
     },
   })
@@ -97,8 +97,8 @@ const callable = 'module.exports = Object.assign(exports.default, exports);\n'
 
 function finished(code, format) {
   if (format !== 'cjs') return code
-  // Where each part comes from, the bundler says in comments.
-  return code.replaceAll('requireOfThisModule', 'require').replace(/^\/\/#(?:end)?region.*\n/gm, '')
+  // Where each part comes from, the bundler says in comments, and it indents by tabs, which no source has.
+  return code.replaceAll('requireOfThisModule', 'require').replace(/^(?:\/\/#(?:end)?region.*\n|\t+)/gm, '')
 }
 
 /**

@@ -2,7 +2,8 @@ import { SharedRateLimiter } from '../library/shared-rate-limit.ts'
 import { openAppCas } from '../stores/open/open-cas.ts'
 import type { StorePlace } from '../stores/open/store-options.ts'
 import type { PgClient, PostgresClient, PostgresJsClient } from '../stores/postgres/postgres-client.ts'
-import { type PostgresOptions, postgresPlace } from '../stores/postgres/postgres-place.ts'
+import type { PostgresOptions } from '../stores/postgres/postgres-options.ts'
+import { postgresPlace } from '../stores/postgres/postgres-place.ts'
 
 export { SluiceError } from '../core/errors.ts'
 export type { PgClient, PostgresClient, PostgresJsClient, PostgresOptions, StorePlace }
