@@ -90,7 +90,7 @@ export const SERVICE_RULES = {
   SIMULATE_NUMBER_INVALID: 'Give a whole number from 1 on.',
   REPORT_UNWRITABLE: 'The folder must exist, and the user of this process must be able to write there.',
   SUBCOMMAND_INVALID:
-    'Use sluice token create, first, list or revoke ID; sluice audit verify, list or export; or sluice ledger verify.',
+    'Use sluice token create, first, list or revoke ID; sluice audit verify, list or export; or sluice ledger verify or reconcile.',
   AUDIT_BROKEN: 'Entries of the audit log were changed or removed after they were written.',
   COMMAND_UNKNOWN: 'Run sluice --help to list the commands.',
   PORT_UNAVAILABLE: 'Stop the other process or choose another port; 0 picks a free one.',
@@ -159,6 +159,7 @@ export const SERVICE_RULES = {
   LEDGER_EVENT_IN_FUTURE: 'Events are at most five minutes ahead of the database. Correct the clock of the sender.',
   LEDGER_AMOUNT_TOO_LARGE: 'Sums are at most 9007199254740991, and corrections at most what they correct.',
   LEDGER_PERIOD_OPEN: 'Only a period that has ended is closed, once.',
+  LEDGER_RULES_UNKNOWN: 'Only a service knows which rules have a meter. Name one that runs: --admin URL --token TOKEN.',
   LEDGER_BROKEN: 'Do not bill from this ledger: its balances are not the sums of its entries.',
   LEDGER_JOURNAL_DAMAGED:
     'What was confirmed is behind the damage. Keep a copy of the file, restore it from the disk, or move it away and correct by hand.',

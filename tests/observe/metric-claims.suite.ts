@@ -220,6 +220,7 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   withoutDatabase('ratelimit_ledger_buffering'),
   withoutDatabase('ratelimit_ledger_waiting'),
   withoutDatabase('ratelimit_ledger_lost_total'),
+  withoutDatabase('ratelimit_ledger_drift'),
   withoutDatabase('ratelimit_usage_rows_written_total'),
   withoutDatabase('ratelimit_usage_dropped_total'),
   withoutDatabase('ratelimit_usage_waiting_rows'),

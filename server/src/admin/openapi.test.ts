@@ -123,6 +123,7 @@ const STEPS: readonly Step[] = [
   ['readBalanceAt', 'GET', 'customers/acme/ledger/exports/balance?at=2026-03-01T10:00:00Z'],
   ['closePeriod', 'POST', 'customers/acme/ledger/exports/close', { body: { start: '2026-02-28T00:00:00Z' } }],
   ['verifyLedger', 'GET', 'ledger/verify'],
+  ['reconcileLedger', 'GET', 'ledger/reconcile'],
   ['removeMeter', 'DELETE', 'meters/exports', { headers: ANY_VERSION }],
   ['listUsage', 'GET', 'usage?from=2026-02-01T00:00:00Z&to=2026-03-02T00:00:00Z&granularity=day'],
   ['listAudit', 'GET', 'audit?action=customers.put&kind=customers'],

@@ -64,8 +64,8 @@ Usage:
   sluice audit verify|list|export [--customer ID] [--limit N]
                                    verify the log of all changes; print its
                                    last entries; export all as JSON lines
-  sluice ledger verify             recompute every balance of the ledger from
-                                   its entries
+  sluice ledger verify|reconcile   recompute every balance of the ledger from
+                                   its entries; compare it with usage
   sluice serve --help              the flags of serve
   sluice gateway --help            the flags of gateway
   sluice simulate --help           the flags of simulate; suggest has its own

@@ -5,6 +5,7 @@ import type { Operation } from './core/account-state.ts'
 import { type Asked, InFlight } from './in-flight.ts'
 import type { Ledger } from './ledger.ts'
 import type { LedgerAnswer } from './ledger-batch.ts'
+import { type MeterLimit, type Reconciliation, reconcile } from './reconcile.ts'
 import { type LedgerPage, type ShownAccount, type Statement, StatementReader } from './statements.ts'
 import { type LedgerReport, verifyLedger } from './verify-ledger.ts'
 
@@ -24,6 +25,7 @@ export class LedgerService {
   readonly #audit: Pick<AuditLog, 'record'>
   readonly #reader: StatementReader
   readonly #inFlight = new InFlight()
+  #drifts: ReadonlyMap<string, number> = new Map()
 
   /** `door` is asked what programs ask: the ledger itself by default. */
   constructor(db: Database, ledger: Ledger, audit: Pick<AuditLog, 'record'>, door: Pick<Ledger, 'ask'> = ledger) {
@@ -83,6 +85,18 @@ export class LedgerService {
   /** Returns what an account had at a time, from its entries alone. Undefined: there is no such account. */
   balanceAt(customerId: string, meterId: string, atMs: number): Promise<LedgerPage | undefined> {
     return this.#reader.balanceAt(customerId, meterId, atMs)
+  }
+
+  /** By meter: what its accounts drifted when they were last compared with usage. */
+  get drifts(): ReadonlyMap<string, number> {
+    return this.#drifts
+  }
+
+  /** Compares what was booked for rules with what usage says. */
+  async reconcile(limits: readonly MeterLimit[]): Promise<Reconciliation> {
+    const found = await reconcile(this.#db, limits)
+    this.#drifts = found.meters
+    return found
   }
 
   verify(): Promise<LedgerReport> {

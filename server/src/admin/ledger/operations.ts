@@ -19,6 +19,7 @@ import {
 import { csvOf } from '../api/csv.ts'
 import { type Call, type Change, operation } from '../api/operation.ts'
 import { CUSTOMER_PARAM } from '../api/params.ts'
+import { RULES } from '../api/parts.ts'
 import { DEFAULT_PAGE_SIZE, load } from '../api/records.ts'
 import { invalid, timeOf, timeOrNull, timeText, unknownRecord } from '../api/values.ts'
 import { downloadAs } from '../audit/operations.ts'
@@ -26,6 +27,7 @@ import { METER_PARAM } from '../meters/operations.ts'
 import { BALANCE, balanceJson, doneJson, doneOf, LEDGER_ERRORS, REPEATED } from './answers.ts'
 import { AMOUNT, LEDGER_ID } from './door-forms.ts'
 import { LEDGER } from './ledger-key.ts'
+import { meterLimitsOf } from './meter-limits.ts'
 
 const PARAM = { ...CUSTOMER_PARAM, ...METER_PARAM } as const
 const PATH = '/customers/{customer_id}/ledger/{meter_id}'
@@ -299,6 +301,48 @@ export const LEDGER_OPERATIONS = [
       const found = await call.parts.get(LEDGER).balanceAt(customerId, meterId, atMs)
       if (found === undefined) throw unknownRecord('ledger', `${customerId}/${meterId}`)
       return { body: { at: timeText(atMs), balance: found.balance, debt: found.debt } }
+    },
+  }),
+  operation({
+    kind: 'look',
+    id: 'reconcileLedger',
+    method: 'GET',
+    path: '/ledger/reconcile',
+    tag: 'ledger',
+    role: 'admin',
+    summary: 'what the ledger booked for rules with a meter, compared with their usage, by customer and period',
+    answer: {
+      status: 200,
+      schema: object({
+        periods: needed(WHOLE, 'that were compared'),
+        meters: needed(list(object({ meter: needed(WORDS), drift: needed(WHOLE, 'of all accounts, either way') }))),
+        drifts: needed(
+          list(
+            object({
+              customer: needed(WORDS),
+              meter: needed(WORDS),
+              start: needed(TIME),
+              end: needed(TIME),
+              booked: needed({ kind: 'integer' }),
+              usage: needed({ kind: 'integer' }),
+              drift: needed({ kind: 'integer' }, 'booked, less usage'),
+            }),
+          ),
+          'the largest first, up to 1,000; what agrees is left out',
+        ),
+      }),
+    },
+    run: async (call) => {
+      const limits = meterLimitsOf(call.parts.get(RULES)())
+      const { periods, meters, drifts } = await call.parts.get(LEDGER).reconcile(limits)
+      const shown = drifts.map(({ customerId: customer, meterId: meter, startMs, endMs, ...sums }) => ({
+        customer,
+        meter,
+        start: timeText(startMs),
+        end: timeText(endMs),
+        ...sums,
+      }))
+      return { body: { periods, meters: [...meters].map(([meter, drift]) => ({ meter, drift })), drifts: shown } }
     },
   }),
   operation({

@@ -1,3 +1,4 @@
+import { SluiceError } from 'sluice/internal/core/errors'
 import { newToken } from '../../admin/access/admin-tokens.ts'
 import { entryJson } from '../../admin/audit/operations.ts'
 import type { Role } from '../../admin/tokens/table.ts'
@@ -39,6 +40,7 @@ export interface AdminStore {
   audit(query: AuditPageQuery): Promise<{ readonly items: readonly ShownEntry[]; readonly next: string | undefined }>
   verifyAudit(): Promise<VerifiedAudit>
   verifyLedger(): Promise<VerifiedLedger>
+  reconcileLedger(): Promise<ReconciledLedger>
   close(): Promise<void>
 }
 
@@ -70,6 +72,15 @@ export interface VerifiedLedger {
   readonly entries: number
   readonly sum: number
   readonly problems: readonly { readonly customer: string; readonly meter: string; readonly problem: string }[]
+}
+
+/** A ReconciledLedger is what `GET /admin/v1/ledger/reconcile` answers. */
+export interface ReconciledLedger {
+  readonly periods: number
+  readonly meters: readonly { readonly meter: string; readonly drift: number }[]
+  readonly drifts: readonly Readonly<
+    Record<'customer' | 'meter' | 'start' | 'end', string> & Record<'booked' | 'usage' | 'drift', number>
+  >[]
 }
 
 /**
@@ -133,6 +144,9 @@ function directStore(quotas: Quotas): AdminStore {
         problem,
       }))
       return { ...report, problems: shown }
+    },
+    reconcileLedger: async () => {
+      throw new SluiceError('LEDGER_RULES_UNKNOWN', 'ledger', 'a database was named, and no service')
     },
     close: () => quotas.close(),
   }

@@ -9,6 +9,7 @@ import type { LedgerAnswer } from '../../ledger/ledger-batch.ts'
 import { LedgerService } from '../../ledger/ledger-service.ts'
 import { Journal } from '../../ledger/outage/journal.ts'
 import { type OutageEvents, OutageLedger } from '../../ledger/outage/outage-ledger.ts'
+import { labelsOf } from '../../observe/metrics/labels.ts'
 import type { ReportBuilder } from '../../observe/metrics/metrics-report.ts'
 import { type DirectoryLock, renewEveryMs, takeLock } from '../../quotas/database/directory-lock.js'
 import type { Quotas } from '../../quotas/open/open-quotas.ts'
@@ -105,6 +106,7 @@ export class NodeLedger implements NodeLedgerPort {
     into.add('ratelimit_ledger_buffering', '', Number(isAway || waiting > 0))
     into.add('ratelimit_ledger_waiting', '', waiting)
     into.add('ratelimit_ledger_lost_total', '', this.#lost)
+    for (const [meter, drift] of this.service.drifts) into.add('ratelimit_ledger_drift', labelsOf({ meter }), drift)
   }
 
   /** Another process that took the journal, because this one seemed dead, must not find two writers in it. */

@@ -1,5 +1,12 @@
 import { SluiceError } from 'sluice/internal/core/errors'
-import type { AdminStore, ShownEntry, ShownToken, VerifiedAudit, VerifiedLedger } from '../../app/quotas/admin-store.ts'
+import type {
+  AdminStore,
+  ReconciledLedger,
+  ShownEntry,
+  ShownToken,
+  VerifiedAudit,
+  VerifiedLedger,
+} from '../../app/quotas/admin-store.ts'
 
 const TIMEOUT_MS = 60_000
 
@@ -32,6 +39,7 @@ export function remoteStore(admin: URL, token: string | undefined): AdminStore {
       }
     },
     verifyLedger: async () => (await ask('GET', 'ledger/verify')) as VerifiedLedger,
+    reconcileLedger: async () => (await ask('GET', 'ledger/reconcile')) as ReconciledLedger,
     close: async () => {},
   }
 }

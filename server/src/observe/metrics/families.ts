@@ -105,6 +105,7 @@ export const FAMILIES: readonly Family[] = [
   counter('ratelimit_database_errors_total', 'Transactions that failed because of the database.'),
   max('ratelimit_ledger_buffering', 'Whether the ledger keeps operations on the disk of the node.'),
   sum('ratelimit_ledger_waiting', 'Operations of the ledger that are confirmed and not booked.'),
+  max('ratelimit_ledger_drift', 'What the ledger and usage differed by when they were last compared, by meter.'),
   counter('ratelimit_ledger_lost_total', 'Operations that were confirmed and could not be booked.'),
   counter('ratelimit_usage_rows_written_total', 'Rows of usage that were written to the database.'),
   counter('ratelimit_usage_dropped_total', 'Requests whose usage was dropped before it was written.'),
