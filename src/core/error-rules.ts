@@ -90,7 +90,7 @@ export const SERVICE_RULES = {
   SIMULATE_NUMBER_INVALID: 'Give a whole number from 1 on.',
   REPORT_UNWRITABLE: 'The folder must exist, and the user of this process must be able to write there.',
   SUBCOMMAND_INVALID:
-    'Use sluice token create, first, list or revoke ID; sluice audit verify, list or export; or sluice ledger verify or reconcile.',
+    'Use sluice token create, first, list or revoke ID; sluice audit verify, list or export; or sluice ledger verify, reconcile or export.',
   AUDIT_BROKEN: 'Entries of the audit log were changed or removed after they were written.',
   COMMAND_UNKNOWN: 'Run sluice --help to list the commands.',
   PORT_UNAVAILABLE: 'Stop the other process or choose another port; 0 picks a free one.',
@@ -160,6 +160,9 @@ export const SERVICE_RULES = {
   LEDGER_AMOUNT_TOO_LARGE: 'Sums are at most 9007199254740991, and corrections at most what they correct.',
   LEDGER_PERIOD_OPEN: 'Only a period that has ended is closed, once.',
   LEDGER_RULES_UNKNOWN: 'Only a service knows which rules have a meter. Name one that runs: --admin URL --token TOKEN.',
+  LEDGER_EXPORT_INVALID: 'An export needs --database, SLUICE_STRIPE_KEY, and --meter METER=EVENT_NAME for each meter.',
+  LEDGER_EXPORT_INCOMPLETE: 'Correct what is printed, and run the export again: it continues where it ended.',
+  STRIPE_KEY_REFUSED: 'SLUICE_STRIPE_KEY must be a key of Stripe that may write meter events.',
   LEDGER_BROKEN: 'Do not bill from this ledger: its balances are not the sums of its entries.',
   LEDGER_JOURNAL_DAMAGED:
     'What was confirmed is behind the damage. Keep a copy of the file, restore it from the disk, or move it away and correct by hand.',

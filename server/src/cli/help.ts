@@ -64,6 +64,8 @@ Usage:
   sluice audit verify|list|export [--customer ID] [--limit N]
                                    verify the log of all changes; print its
                                    last entries; export all as JSON lines
+  sluice ledger export --meter METER=EVENT
+                                   send what was used to Stripe, once
   sluice ledger verify|reconcile   recompute every balance of the ledger from
                                    its entries; compare it with usage
   sluice serve --help              the flags of serve

@@ -3,6 +3,7 @@ import { newToken } from '../../admin/access/admin-tokens.ts'
 import { entryJson } from '../../admin/audit/operations.ts'
 import type { Role } from '../../admin/tokens/table.ts'
 import { type AdminToken, tokens as table } from '../../admin/tokens/table.ts'
+import { type ExportReport, exportToStripe, type StripeOptions } from '../../ledger/export/stripe-export.ts'
 import { verifyLedger } from '../../ledger/verify-ledger.ts'
 import type { Actor } from '../../quotas/audit/actor.ts'
 import { openQuotas, type Quotas } from '../../quotas/open/open-quotas.ts'
@@ -41,6 +42,7 @@ export interface AdminStore {
   verifyAudit(): Promise<VerifiedAudit>
   verifyLedger(): Promise<VerifiedLedger>
   reconcileLedger(): Promise<ReconciledLedger>
+  exportLedger(options: StripeOptions): Promise<ExportReport>
   close(): Promise<void>
 }
 
@@ -148,6 +150,7 @@ function directStore(quotas: Quotas): AdminStore {
     reconcileLedger: async () => {
       throw new SluiceError('LEDGER_RULES_UNKNOWN', 'ledger', 'a database was named, and no service')
     },
+    exportLedger: (options) => exportToStripe(quotas.db, options),
     close: () => quotas.close(),
   }
 }

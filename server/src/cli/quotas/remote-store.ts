@@ -40,6 +40,9 @@ export function remoteStore(admin: URL, token: string | undefined): AdminStore {
     },
     verifyLedger: async () => (await ask('GET', 'ledger/verify')) as VerifiedLedger,
     reconcileLedger: async () => (await ask('GET', 'ledger/reconcile')) as ReconciledLedger,
+    exportLedger: async () => {
+      throw new SluiceError('LEDGER_EXPORT_INVALID', 'ledger', 'a service was named, and no database')
+    },
     close: async () => {},
   }
 }

@@ -6,6 +6,7 @@ import { NODES } from './005-nodes.ts'
 import { OVERRIDE_SCOPE } from './006-override-scope.ts'
 import { LEDGER } from './007-ledger.ts'
 import { LEDGER_OUTAGE } from './008-ledger-outage.ts'
+import { LEDGER_EXPORTS } from './009-ledger-exports.ts'
 
 export interface Migration {
   readonly version: number
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: 'override scope', sql: OVERRIDE_SCOPE },
   { version: 7, name: 'ledger', sql: LEDGER },
   { version: 8, name: 'ledger outage', sql: LEDGER_OUTAGE },
+  { version: 9, name: 'ledger exports', sql: LEDGER_EXPORTS },
 ]
