@@ -3,7 +3,7 @@ import { StoreFault } from '../../engine/store-fault.ts'
 import type { CasEngine, CasResult, CasWrite, Stored, TimeSample } from '../cas/cas-engine.ts'
 import { storedName } from '../cas/stored-name.ts'
 import type { RunSql } from './postgres-client.ts'
-import { cleanSql, createSql, GROUPS_RACED, groupsSql, pagesSql, readSql, writeSql } from './postgres-sql.ts'
+import { cleanSql, createSql, GROUPS_RACED, groupsSql, list, pagesSql, readSql, writeSql } from './postgres-sql.ts'
 
 export interface PostgresEngineOptions {
   readonly run: RunSql
@@ -149,13 +149,4 @@ function stateOf(error: unknown): string | undefined {
   return typeof code === 'string' && code.length === 5 && /^[0-9A-Z]{5}$/.test(code) && !/^E[A-Z]{4}$/.test(code)
     ? code
     : undefined
-}
-
-/** Formats a list as PostgreSQL reads one, so that no driver has to know of lists. */
-function list(values: readonly (string | undefined)[]): string {
-  return `{${values.map((value) => (value === undefined ? 'NULL' : `"${quoted(value)}"`)).join(',')}}`
-}
-
-function quoted(value: string): string {
-  return value.includes('\\') || value.includes('"') ? value.replace(/[\\"]/g, '\\$&') : value
 }

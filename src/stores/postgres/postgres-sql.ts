@@ -74,3 +74,12 @@ export function cleanSql(table: string): string {
     FOR UPDATE SKIP LOCKED
   ))`
 }
+
+/** Formats a list as PostgreSQL reads one, so that no driver has to know of lists. */
+export function list(values: readonly (string | undefined)[]): string {
+  return `{${values.map((value) => (value === undefined ? 'NULL' : `"${quoted(value)}"`)).join(',')}}`
+}
+
+function quoted(value: string): string {
+  return value.includes('\\') || value.includes('"') ? value.replace(/[\\"]/g, '\\$&') : value
+}
