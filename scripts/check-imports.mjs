@@ -30,6 +30,7 @@ export const serverLayers = {
   grpc: ['net'],
   observe: library('core', 'engine'),
   records: library('core'),
+  peers: ['grpc', ...library('core', 'engine', 'stores')],
   quotas: ['records', ...library('core', 'engine')],
   ledger: ['records', 'quotas', ...library('core', 'engine')],
   simulate: ['observe', ...library('core', 'engine', 'stores')],
@@ -39,6 +40,7 @@ export const serverLayers = {
   app: [
     'grpc',
     'observe',
+    'peers',
     'records',
     'quotas',
     'ledger',

@@ -34,7 +34,7 @@ export const MENU = [
   },
   {
     text: 'Run',
-    pages: ['deploy', 'rules-sources', 'sizing', 'simulate', 'aws', 'redis', 'stores', 'gateway', 'upgrade'],
+    pages: ['deploy', 'rules-sources', 'sizing', 'simulate', 'aws', 'redis', 'stores', 'peers', 'gateway', 'upgrade'],
   },
   { text: 'Operate', pages: ['operate', 'observability', 'dashboard', 'runbooks', 'performance', 'faults'] },
   {

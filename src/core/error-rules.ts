@@ -56,6 +56,9 @@ export const SERVICE_RULES = {
     'Give the certificate and the key together; a required client name also needs the certificate authority.',
   TLS_FILE_INVALID: 'Certificates and private keys must be PEM files, and the key must match its certificate.',
   WORKERS_INVALID: 'Workers must be a whole number from 1 to 512, or auto.',
+  PEERS_INVALID:
+    'Peers are HOST:PORT,… or dns:NAME:PORT or srv:NAME, without Redis, TLS or a Unix socket at the gRPC port (docs/peers.md).',
+  PEERS_NEED_SECRET: 'Peers trust nodes with the same secret. Set SLUICE_SECRET to the same text on every node.',
   WORKERS_NEED_REDIS: 'Several workers share counters through Redis. Set --redis, or use --workers 1.',
   TRACES_EXPORTER_UNKNOWN: 'Traces are sent over OTLP. Set OTEL_TRACES_EXPORTER to otlp or none.',
   TRACES_PROTOCOL_UNKNOWN: 'The protocol must be http/protobuf or http/json; collectors accept both on port 4318.',

@@ -193,6 +193,26 @@ export const CLAIMS: readonly (readonly [metric: string, claim: string, expressi
   ['ratelimit_sampled_dropping', 'it is reported', onBothNodes('ratelimit_sampled_dropping >= 0')],
   ['ratelimit_sampled_reports_total', 'rates are reported', grows('ratelimit_sampled_reports_total')],
   ['ratelimit_sampled_failures_total', 'Redis hangs', grows('ratelimit_sampled_failures_total')],
+  ['ratelimit_peers', 'counters are in Redis', onBothNodes('ratelimit_peers == 0')],
+  ['ratelimit_peers_reachable', 'counters are in Redis', onBothNodes('ratelimit_peers_reachable == 0')],
+  ['ratelimit_peers_partitions_held', 'counters are in Redis', onBothNodes('ratelimit_peers_partitions_held == 0')],
+  [
+    'ratelimit_peers_partitions_given_total',
+    'counters are in Redis',
+    onBothNodes('ratelimit_peers_partitions_given_total == 0'),
+  ],
+  [
+    'ratelimit_peers_partitions_received_total',
+    'counters are in Redis',
+    onBothNodes('ratelimit_peers_partitions_received_total == 0'),
+  ],
+  [
+    'ratelimit_peers_partitions_lost_total',
+    'counters are in Redis',
+    onBothNodes('ratelimit_peers_partitions_lost_total == 0'),
+  ],
+  ['ratelimit_peers_asked_total', 'counters are in Redis', onBothNodes('ratelimit_peers_asked_total == 0')],
+  ['ratelimit_peers_answered_total', 'counters are in Redis', onBothNodes('ratelimit_peers_answered_total == 0')],
   [
     'ratelimit_memory_keys',
     'without the store, counters are in memory',

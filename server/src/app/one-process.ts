@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { StoreEvents } from 'sluice/internal/stores/open/open-store'
 import type { NodeHealth } from '../edge/health/health.ts'
 import { type MergedMetrics, mergeInto } from '../observe/metrics/merge-reports.ts'
 import type { AskProcesses, ReportName, Reports } from '../observe/reports/reports.ts'
@@ -12,6 +13,7 @@ import type { RoutesInForce, RoutesSource } from './gateway/routes-source.ts'
 import type { Processes, ProcessParts } from './processes.ts'
 
 import { PassedOverLog } from './quotas/passed-over-log.ts'
+import type { PeersConfig } from './settings/peer-settings.ts'
 import { openTraces } from './traces/open-traces.ts'
 
 /** Answers requests in this process. */
@@ -68,6 +70,7 @@ export class OneProcess implements Processes {
       decisions: outlet?.send,
       quotas: quotas?.current,
       gateway: routes && (await this.#gateway(routes)),
+      peers: config.peers && (await this.#peers(config.peers)),
       passedOver: this.passedOver,
       ledger: data?.quotas.ledger,
       usage: data && (async (news) => data.usage.take(news, data)),
@@ -84,6 +87,11 @@ export class OneProcess implements Processes {
   async #gateway(routes: RoutesSource) {
     const { gatewayDoor } = await import('./doors/gateway-door.ts')
     return gatewayDoor(this.#parts.config, routes.current.plan, this.#parts.log)
+  }
+
+  async #peers(peers: PeersConfig) {
+    const { openPeers } = await import('./doors/open-peers.ts')
+    return (events: StoreEvents) => openPeers(peers, this.#parts.log, events)
   }
 
   listen(door: DoorName, at: ListenAddress): Promise<string> {

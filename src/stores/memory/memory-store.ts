@@ -42,6 +42,8 @@ export interface MemoryStoreOptions {
   readonly clock?: Clock
   /** Finds the places of counters. Default: with a random key, so that no caller can aim at the place of another. */
   readonly hash?: KeyedHash
+  /** What permits are numbered from, so that those of several stores differ. Default: 0. */
+  readonly firstPermit?: number
 }
 
 /** Says what a memory store holds and what it had to do to stay within its bounds. */
@@ -85,17 +87,18 @@ export class MemoryStore implements SyncStore {
   readonly #hand = new Hand(this.#entries)
   /** The hashes of a group's keys, two words each: they are needed twice. */
   #hashes = new Int32Array(32)
-  #permits = 0
+  #permits: number
   #evicted = 0
   #shared = 0
 
   constructor(options: MemoryStoreOptions = {}) {
-    const { maxKeys = 1_000_000, clock = systemClock(), hash = KeyedHash.random() } = options
+    const { maxKeys = 1_000_000, clock = systemClock(), hash = KeyedHash.random(), firstPermit = 0 } = options
     if (!Number.isInteger(maxKeys) || maxKeys < 1 || maxKeys > MAX_KEYS) {
       throw new SluiceError('MAX_KEYS_INVALID', 'maxKeys', got(maxKeys))
     }
     this.#clock = clock
     this.#hash = hash
+    this.#permits = firstPermit
     this.#maxKeys = maxKeys
     const wide = 2 ** Math.floor(Math.log2(maxKeys / MAX_KEYS_TO_WIDE))
     this.#wide = wide > SHARED_COUNTERS ? wide : 0
@@ -107,6 +110,11 @@ export class MemoryStore implements SyncStore {
   get stats(): MemoryStats {
     const bytes = this.#entries.bytes + this.#index.bytes + this.#pages.bytes
     return { keys: this.#entries.live, bytes, evicted: this.#evicted, shared: this.#shared }
+  }
+
+  /** What its counters are kept in, for those that copy them to another process. */
+  get parts(): { readonly entries: Entries; readonly index: KeyIndex; readonly pages: HitPages } {
+    return { entries: this.#entries, index: this.#index, pages: this.#pages }
   }
 
   decideOne(key: string, limit: Limit, cost: number): Verdict {

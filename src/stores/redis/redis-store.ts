@@ -19,6 +19,7 @@ import {
   type SliceRequest,
 } from '../../engine/ports.ts'
 import type { StoreFault } from '../../engine/store-fault.ts'
+import { inOrder, positionsBy, refundsOf, unbound, uncharged } from '../group-parts.ts'
 import { NoticeBoard } from '../lending/notice-board.ts'
 import { type CounterRenewals, RenewalResults, renewalsByCounter } from '../renewing/counter-renewals.ts'
 import { AdaptiveDeadlines, DEADLINE_RANGE } from './batch/adaptive-deadline.ts'
@@ -302,12 +303,7 @@ export class RedisStore implements LendingStore, Sampler {
   /** Divides a group into what one script call can decide: positions of charges. */
   #partsOf(charges: readonly Charge[]): readonly (readonly number[])[] {
     if (this.#connection.spansPartitions || charges.length === 1) return ONE_PART
-    const parts = new Map<string, number[]>()
-    charges.forEach(({ key }, i) => {
-      const lane = this.#laneOf(key)
-      parts.set(lane, [...(parts.get(lane) ?? []), i])
-    })
-    return [...parts.values()]
+    return positionsBy(charges, ({ key }) => this.#laneOf(key))
   }
 
   /**
@@ -319,9 +315,7 @@ export class RedisStore implements LendingStore, Sampler {
     parts: readonly (readonly number[])[],
     permits: Buffer | undefined,
   ): Promise<readonly Verdict[]> {
-    const groups = parts.map((part) =>
-      part.map((i) => (charges[i].quota ? { ...charges[i], enforce: false } : charges[i])),
-    )
+    const groups = unbound(charges, parts)
     const answers = await Promise.allSettled(groups.map((group) => this.#submit({ charges: group, permits })))
     const fault = answers.find((answer) => answer.status === 'rejected')?.reason as StoreFault | undefined
     if (fault === undefined) {
@@ -348,13 +342,10 @@ export class RedisStore implements LendingStore, Sampler {
     // charged as well, but to refund what was not charged would.
     const isKnown = answer.status === 'fulfilled'
     if (isKnown && isRefused(group, answer.value)) return
-    const taken = group.filter(
-      ({ cost, debit }, i) => cost > 0 && debit !== true && (!isKnown || answer.value[i].allowed),
+    const refunds = isKnown ? refundsOf(group, answer.value) : []
+    const held = group.filter(
+      ({ limit, cost }, i) => holdsPermits(limit) && cost > 0 && (!isKnown || answer.value[i].allowed),
     )
-    const refunds = taken
-      .filter(({ limit }) => isKnown && !holdsPermits(limit))
-      .map((charge) => ({ ...charge, cost: -charge.cost }))
-    const held = taken.filter(({ limit }) => holdsPermits(limit))
     // A refund that does not arrive leaves the caller with less, for a window at most. There is nothing to do about it.
     if (refunds.length > 0) this.#refund(refunds).catch(() => {})
     if (permits === undefined || held.length === 0) return
@@ -425,30 +416,4 @@ function storedKeys(hash: KeyedHash | undefined, keyPrefix: string, connection: 
 
 function verdictsOf(answer: PromiseSettledResult<readonly Verdict[]>): readonly Verdict[] {
   return answer.status === 'fulfilled' ? answer.value : []
-}
-
-/** Puts the verdicts of parts back in the order of the charges. */
-function inOrder(parts: readonly (readonly number[])[], verdicts: readonly (readonly Verdict[])[]): readonly Verdict[] {
-  const all: Verdict[] = []
-  parts.forEach((part, p) => {
-    part.forEach((i, at) => {
-      all[i] = verdicts[p][at]
-    })
-  })
-  return all
-}
-
-/** Returns the budgets of a part as they are once what it was charged is given back. */
-function uncharged(group: readonly Charge[], verdicts: readonly Verdict[]): readonly Verdict[] {
-  if (isRefused(group, verdicts)) return verdicts
-  // A counter that the group names twice was charged the sum.
-  const taken = new Map<string, number>()
-  return verdicts.map((verdict, i) => {
-    const { key, limit, cost } = group[i]
-    if (!verdict.allowed || cost <= 0) return verdict
-    const stored = storedKey(key, limit)
-    const sum = (taken.get(stored) ?? 0) + cost
-    taken.set(stored, sum)
-    return { ...verdict, remaining: Math.min(verdict.remaining + sum, limit.capacity), delayMs: 0 }
-  })
 }

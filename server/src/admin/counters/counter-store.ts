@@ -1,7 +1,7 @@
 import type { Verdict } from 'sluice/internal/core/decision'
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { Limit } from 'sluice/internal/core/limit'
-import type { ChargePolicy } from 'sluice/internal/engine/ports'
+import type { ChargePolicy, Store } from 'sluice/internal/engine/ports'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import type { RedisStore } from 'sluice/internal/stores/redis/redis-store'
 
@@ -41,6 +41,26 @@ export function memoryCounterStore(
         forget(key)
       }
       return before - memory.stats.keys
+    },
+    tellCallers: () => {},
+    state: () => 'memory',
+    redis: undefined,
+    close: async () => {},
+  }
+}
+
+/** Returns the counters of a cluster of peers. How many of them there were is not known where another node has them. */
+export function peersCounterStore(store: Store, keys: KeyEncoder, forget: (key: string) => void): CounterStore {
+  return {
+    keys,
+    look: async (key, limit, policy) => {
+      const [verdict] = await store.decide([{ key, limit, cost: 0, enforce: true, ...(policy && { policy }) }])
+      return verdict
+    },
+    reset: async (counters) => {
+      await Promise.all(counters.map(({ key, limit }) => store.reset(key, limit as Limit)))
+      for (const { key } of counters) forget(key)
+      return counters.length
     },
     tellCallers: () => {},
     state: () => 'memory',

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KeyEncoder } from 'sluice/internal/core/key-encoder'
 import type { RuleSet } from 'sluice/internal/core/rules/rule-set'
+import type { Store } from 'sluice/internal/engine/ports'
 import type { MemoryStore } from 'sluice/internal/stores/memory/memory-store'
 import { ACTIVITY, FleetActivity } from '../../admin/activity/fleet-activity.ts'
 import { PREVIEW } from '../../admin/api/change.ts'
 import { AdminParts, PROBLEMS, TIER_USAGE } from '../../admin/api/parts.ts'
 import { nameOf, type SeenKeys } from '../../admin/callers/callers.ts'
 import { CHANGES, type FileChange, MadeChanges } from '../../admin/changes/made-changes.ts'
-import { type CounterStore, memoryCounterStore } from '../../admin/counters/counter-store.ts'
+import { type CounterStore, memoryCounterStore, peersCounterStore } from '../../admin/counters/counter-store.ts'
 import { COUNTERS, Counters, type CountersParts } from '../../admin/counters/counters.ts'
 import { MetCounters } from '../../admin/counters/met-counters.ts'
 import { FleetQuestions } from '../../admin/fleet/fleet-questions.ts'
@@ -41,7 +42,12 @@ export interface FleetViewsParts {
   readonly workers: () => readonly Omit<WorkerState, 'decisionsPerSecond'>[]
   /** The counters of the only process, where they are in its memory. Undefined: they are in Redis. */
   readonly counters:
-    | { readonly memory: MemoryStore | undefined; readonly keys: KeyEncoder; readonly forget: (key: string) => void }
+    | {
+        readonly memory: MemoryStore | undefined
+        readonly store: Store
+        readonly keys: KeyEncoder
+        readonly forget: (key: string) => void
+      }
     | undefined
   /** Compiles a text in place of the rules of the API. Default: there is no database to keep them. */
   readonly compiled?: ((text: string) => Promise<RuleSet>) | undefined
@@ -179,6 +185,7 @@ function tierIn(book: QuotaBook | undefined, customerId: string, keyId: string |
 function storeOf({ config, counters }: FleetViewsParts): CounterStore {
   const { redisUrl } = config
   if (redisUrl !== undefined) return redisCounterStore(redisUrl, config)
-  if (counters?.memory === undefined) throw new Error('counters are neither in memory nor in Redis')
+  if (counters === undefined) throw new Error('counters are neither in memory nor in Redis')
+  if (counters.memory === undefined) return peersCounterStore(counters.store, counters.keys, counters.forget)
   return memoryCounterStore(counters.memory, counters.keys, counters.forget)
 }

@@ -28,7 +28,8 @@ import { CertificateWatch } from './grpc-certificates.ts'
 import { grpcDoor } from './grpc-door.ts'
 import { httpDoor } from './http-door.ts'
 import { type ObserverParts, Observers } from './observers.ts'
-import { openServiceStore } from './open-store.ts'
+import type { OpenPeers } from './open-peers.ts'
+import { openServiceStore, type StoreWatchers } from './open-store.ts'
 import { ProcessCounts } from './process-counts.ts'
 import { reporterOf } from './process-reports.ts'
 import { makeServers } from './servers.ts'
@@ -45,6 +46,8 @@ export interface Doors {
   /** Where this process counts, if that is in its memory, how it builds keys, and what forgets a counter that was reset. */
   readonly counters: {
     readonly memory: MemoryStore | undefined
+    /** What decides: for counters that are neither in this process alone nor in Redis. */
+    readonly store: Store
     readonly keys: KeyEncoder
     readonly forget: (key: string) => void
   }
@@ -68,6 +71,8 @@ export interface DoorParts extends ObserverParts {
   readonly gateway?: ((parts: GatewayLimits) => GatewayDoor) | undefined
   /** Pays for what rules with a meter admit, and answers sluice.v1.Ledger. Undefined: there is no database. */
   readonly ledger?: NodeLedgerPort | undefined
+  /** Opens the store, where counters are kept by peers. */
+  readonly peers?: StoreWatchers['peers']
 }
 
 /** Opens the store and creates the doors to it. Nothing listens yet. */
@@ -75,7 +80,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const { quotas } = parts
   const counts = new ProcessCounts(config, rules, log)
   const health = new ServingHealth(config, rules)
-  const { open, reached } = openStoreOf(config, log, counts, health)
+  const { open, reached } = openStoreOf(config, log, counts, health, parts.peers)
   const { keys } = open
   const callers = new ProcessView({ rules, quotas, entries: config.callerEntries, keys, store: open.store })
   forgetResets(open, callers)
@@ -102,11 +107,17 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
   const { ledger } = parts
   const shared = { limiterOf, rules, keys, health: health.health, log, readsTraces, usage, ledger }
   const servers = makeServers(config, shared)
+  const peers = peersOf(open)
+  peers?.register(servers.grpc)
   const certificates = followCertificates(config, servers.grpc, log)
   const gateway = parts.gateway?.({ limiter: limiterOf('gateway'), readsTraces, shedder })
   counts.metrics?.add(parts.passedOver, renewalMetrics, shedder && sheddingOf(shedder, config), gateway)
   return {
-    all: { http: httpDoor(servers.http), grpc: grpcDoor(servers.grpc, config), ...(gateway && { gateway }) },
+    all: {
+      http: httpDoor(servers.http),
+      grpc: withPeers(grpcDoor(servers.grpc, config), peers),
+      ...(gateway && { gateway }),
+    },
     storeName: open.name,
     ready: Promise.all([
       config.redisUrl === undefined ? undefined : untilReached(reached, open.ready),
@@ -114,7 +125,7 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
       config.workers > 1 ? gateway?.open() : undefined,
     ]).then(() => {}),
     reports: reporterOf({ counts, callers, open, servers, gateway, health }),
-    counters: { memory: open.memory, keys, forget: (key) => callers.nearLimits.forget(key) },
+    counters: { memory: open.memory, store: open.store, keys, forget: (key) => callers.nearLimits.forget(key) },
     setRoutes: (plan) => gateway?.setRoutes(plan),
     rulesChanged: () => health.judge(),
     hear: (node) => health.hear(node),
@@ -122,6 +133,8 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
     async close() {
       health.drain()
       health.health.leave()
+      // Others have the counters before this node's ports close.
+      await peers?.leave()
       // A door that fails must not cut what the others still answer.
       const drains = await Promise.allSettled(Object.values(this.all).map((door) => door.drain(config.drainTimeoutMs)))
       await payer?.close()
@@ -136,7 +149,13 @@ export function openDoors(config: Config, rules: () => RuleSet, log: Log, parts:
 }
 
 /** Opens the store. `reached` resolves when its servers were reached for the first time. */
-function openStoreOf(config: Config, log: Log, counts: ProcessCounts, health: ServingHealth) {
+function openStoreOf(
+  config: Config,
+  log: Log,
+  counts: ProcessCounts,
+  health: ServingHealth,
+  peers: DoorParts['peers'],
+) {
   let arrive = (): void => {}
   const reached = new Promise<void>((resolve) => {
     arrive = resolve
@@ -145,8 +164,23 @@ function openStoreOf(config: Config, log: Log, counts: ProcessCounts, health: Se
     if (isReached) arrive()
     health.storeReached(isReached)
   }
-  const watchers = { metrics: counts.metrics?.store, watch: counts.watch }
+  const watchers = { metrics: counts.metrics?.store, watch: counts.watch, peers }
   return { open: openServiceStore(config, log, counts.store, changed, watchers), reached }
+}
+
+function peersOf(open: OpenStore | OpenPeers): OpenPeers | undefined {
+  return 'register' in open ? open : undefined
+}
+
+/** Has a node meet its peers once they can reach it. */
+function withPeers(door: Door, peers: OpenPeers | undefined): Door {
+  if (peers === undefined) return door
+  const listen: Door['listen'] = async (at) => {
+    const address = await door.listen(at)
+    await peers.start()
+    return address
+  }
+  return { ...door, listen }
 }
 
 /** Creates what renews the permits of requests that run for long. */

@@ -88,8 +88,8 @@ function usageThrottle(): Throttle {
  * Returns the secret of lease tokens. A process that counts in memory numbers its leases from 1: under the same secret,
  * a token of the previous process would release a permit that another caller holds.
  */
-function leaseSecretOf({ redisUrl, secret, leaseSecret }: Config): string {
-  return redisUrl === undefined ? leaseSecret : (secret ?? leaseSecret)
+function leaseSecretOf({ redisUrl, peers, secret, leaseSecret }: Config): string {
+  return redisUrl === undefined && peers === undefined ? leaseSecret : (secret ?? leaseSecret)
 }
 
 /** Returns what shows values of entries: as a hash where the rules in force mark the key as secret. */

@@ -26,6 +26,7 @@ import { type MetricsConfig, metricsOf, type StatsdConfig, statsdOf } from './me
 import { misspelledVariables, refuseMisspelled } from './misspelled-variables.ts'
 import { type TracesConfig, tracesOf } from './otel-settings.ts'
 import { packageFile } from './package-file.ts'
+import { type PeersConfig, peersOf } from './peer-settings.ts'
 import { redisUrlOf, redisWarnings } from './redis-settings.ts'
 import { hasRemoteRules, isPath, type RemoteRulesConfig, remoteRulesOf, remoteRulesWarnings } from './remote-rules.ts'
 import { SettingSources } from './setting-sources.ts'
@@ -51,6 +52,8 @@ export interface Config {
   readonly stopsWhenOverLimit: boolean
   /** Where counters are shared. Undefined: they live in this process. */
   readonly redisUrl: string | undefined
+  /** Where counters are kept by nodes together. */
+  readonly peers: PeersConfig | undefined
   readonly redisTimeoutMs: number | undefined
   /** What keys in Redis begin with. */
   readonly keyPrefix: string | undefined
@@ -184,6 +187,7 @@ export function readConfig(args: readonly string[], env: Env, command: CommandFl
     compatibility: from.value('compatibility'),
     stopsWhenOverLimit: isSwitchedOn(env, 'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'),
     redisUrl,
+    peers: peersOf(from),
     redisTimeoutMs: redisTimeoutOf(from),
     keyPrefix: keyPrefixOf(from),
     keys: keyFormOf(from),

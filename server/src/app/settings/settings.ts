@@ -110,8 +110,12 @@ const TABLE = {
       text: 'TLS: client certificate, if Redis requires one' },
     'redis-key': { kind: 'text', env: 'REDIS_TLS_CLIENT_KEY', value: 'FILE',
       text: 'TLS: the private key of the client certificate' },
+    peers: { kind: 'text', value: 'LIST',
+      text: 'share counters without Redis, each in the memory of one node: HOST:PORT,… of the gRPC ports of all nodes, dns:NAME:PORT or srv:NAME; needs SLUICE_SECRET' },
+    'peer-address': { kind: 'text', value: 'HOST:PORT', unset: 'the one in --peers that answers as this node',
+      text: 'with --peers: where the other nodes reach this one' },
     secret: { kind: 'text',
-      text: 'with Redis or a database: a secret shared by all nodes; prefer the variable, other users can see flags' },
+      text: 'with Redis, peers or a database: a secret shared by all nodes; prefer the variable, other users can see flags' },
   },
   Doors: {
     'grpc-port': { kind: 'port', env: 'GRPC_PORT', default: '8081',
