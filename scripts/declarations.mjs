@@ -11,7 +11,9 @@ export function writeDeclarations(packageDir, folder, entries) {
     withoutTexts(publicPart(compiledNames(readFileSync(join(packageDir, 'dist', `${path}.d.ts`), 'utf8'))))
   const write = (path, text) => {
     mkdirSync(dirname(join(folder, 'types', path)), { recursive: true })
-    writeFileSync(join(folder, 'types', path), text)
+    // A tab for each step in: nearly every line has one.
+    const indented = text.replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4))
+    writeFileSync(join(folder, 'types', path), indented)
   }
   for (const path of reachable(
     entries.map(({ module }) => module),
@@ -38,7 +40,10 @@ export function writeDeclarations(packageDir, folder, entries) {
 
 /** Leaves out the sentences of tables, and scripts: the type of a text that no one compares with is `string`. */
 function withoutTexts(text) {
-  const short = text.replace(/: (?:'(?:[^'\\]|\\.){100,}'|"(?:[^"\\]|\\.){100,}");/g, ': string;')
+  const short = text.replace(
+    /: (?:'(?:[^'\\]|\\.){100,}'|"(?:[^"\\]|\\.){100,}"|`(?:[^`\\]|\\.){100,}`);/gs,
+    ': string;',
+  )
   return short.replace(/(\breadonly (?:doc|[A-Z][A-Z\d_]+): )(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*");/g, '$1string;')
 }
 

@@ -1,5 +1,6 @@
 import { SharedRateLimiter } from '../library/shared-rate-limit.ts'
-import { type MemcachedOptions, memcachedPlace } from '../stores/memcached/memcached-place.ts'
+import type { MemcachedOptions } from '../stores/memcached/memcached-options.ts'
+import { memcachedPlace } from '../stores/memcached/memcached-place.ts'
 import { openAppCas } from '../stores/open/open-cas.ts'
 import type { StorePlace } from '../stores/open/store-options.ts'
 

@@ -3,12 +3,7 @@ import { got, SluiceError } from '../../core/errors.ts'
 import { type FormsOf, whole } from '../../core/option-forms.ts'
 import type { CasPlace } from '../open/open-cas.ts'
 import { MemcachedEngine, type MemcachedServer } from './memcached-engine.ts'
-
-/** How counters are kept in Memcached. */
-export interface MemcachedOptions {
-  /** How long Memcached may take where a limit or a rule does not say. Default: 5 to 100, by how fast its answers were. */
-  readonly timeoutMs?: number
-}
+import type { MemcachedOptions } from './memcached-options.ts'
 
 const FORMS: FormsOf<MemcachedOptions> = { timeoutMs: /* @__PURE__ */ whole(1, 60_000) }
 const MAX_PORT = 65_535
