@@ -65,6 +65,7 @@ export const MODULES = new Map([
   ['sluice/hono', 'src/middleware/hono/index.ts'],
   ['sluice/jwt', 'src/entries/jwt.ts'],
   ['sluice/koa', 'src/middleware/koa/index.ts'],
+  ['sluice/ledger', 'src/entries/ledger.ts'],
   ['sluice/nest', 'src/middleware/nest/index.ts'],
   ['sluice/opentelemetry', 'src/observers/opentelemetry/index.ts'],
   ['sluice/prometheus', 'src/observers/prometheus/index.ts'],

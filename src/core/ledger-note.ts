@@ -32,3 +32,33 @@ export interface LedgerHold {
 export interface LedgerPayment extends LedgerNote {
   readonly holds: readonly LedgerHold[]
 }
+
+/** Formats what a meter paid, as a member of Sluice-Ledger. */
+export function paidField(paid: {
+  readonly meter: string
+  readonly amount: number
+  readonly from: readonly string[]
+  /** Undefined: it is not known now. */
+  readonly left: number | undefined
+  readonly endsAtMs: number | undefined
+}): string {
+  const { meter, amount, from, left, endsAtMs } = paid
+  return `"${meter}";paid=${amount};from="${from.join(' ')}"${left === undefined ? '' : `;left=${left}`}${endsField(endsAtMs)}`
+}
+
+/** Formats what ran out, as a member of Sluice-Ledger. */
+export function shortField(short: {
+  readonly meter: string
+  readonly needed: number
+  readonly left: number
+  readonly ranOut: readonly string[]
+  readonly wouldHelp: readonly string[]
+  readonly endsAtMs: number | undefined
+}): string {
+  const { meter, needed, left, ranOut, wouldHelp, endsAtMs } = short
+  const why = `ran-out="${ranOut.join(' ')}";would-help="${wouldHelp.join(' ')}"`
+  return `"${meter}";short=${needed};left=${left};${why}${endsField(endsAtMs)}`
+}
+
+/** When the period begins anew, in Unix seconds. */
+const endsField = (ms: number | undefined): string => (ms === undefined ? '' : `;period-ends=${Math.ceil(ms / 1000)}`)

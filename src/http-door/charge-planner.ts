@@ -3,6 +3,7 @@ import type { PlannedCharge } from '../engine/charge.ts'
 import type { Decider } from '../engine/decider.ts'
 import type { LoadShedder } from '../engine/load-shedder.ts'
 import type { Observer } from '../engine/observer.ts'
+import type { Payer } from '../engine/payer.ts'
 import type { MaybePromise, Store } from '../engine/ports.ts'
 import type { Caller } from './caller.ts'
 import type { Cost } from './given-cost.ts'
@@ -52,4 +53,4 @@ export interface RulesCode {
 }
 
 /** Makes the Decider of a gate. */
-export type NewDecider = (store: Store, observer?: Observer, shedder?: LoadShedder) => Decider<Store>
+export type NewDecider = (store: Store, observer?: Observer, shedder?: LoadShedder, payer?: Payer) => Decider<Store>

@@ -14,6 +14,7 @@ import {
   TEXT,
 } from '../core/option-forms.ts'
 import type { Observed } from '../engine/decision-event.ts'
+import type { Payer } from '../engine/payer.ts'
 import type { MaybePromise } from '../engine/ports.ts'
 import { OBSERVED_FORMS, STORE_FORMS } from '../stores/open/store-forms.ts'
 import type { StoreOptions } from '../stores/open/store-options.ts'
@@ -60,6 +61,10 @@ export interface GateOptions<R> extends Partial<LimitSpec<R>>, Partial<RuleOptio
   readonly headers?: FieldSettings | boolean
   /** Called with errors inside the limiter; requests continue as `onStoreFailure` says. Default: a process warning. */
   readonly onError?: (error: unknown) => void
+  /**
+   * Pays for what rules with a meter admit: `ledger(…)` of `sluice/ledger`. Default: such rules refuse with 503.
+   */
+  readonly ledger?: Payer
 }
 
 /** Returns the names of the options about where counters live. */
@@ -75,6 +80,12 @@ const HEADER_FORMS: FormsOf<FieldSettings> = {
 }
 
 const OBJECT: Form = { expected: 'an object', is: (value) => typeof value === 'object' && value !== null }
+
+const PAYER_FORM: Form = {
+  expected: 'what ledger(…) of sluice/ledger returns',
+  is: (value) =>
+    OBJECT.is(value) && FUNCTION.is((value as Partial<Payer>).pay) && FUNCTION.is((value as Partial<Payer>).commit),
+}
 
 /** The forms of GateOptions. What `identity`, rules and `shed` are, is checked where they are read. */
 export const GATE_FORMS: FormsOf<GateOptions<never>> = {
@@ -93,6 +104,7 @@ export const GATE_FORMS: FormsOf<GateOptions<never>> = {
   priorityHeader: either({ ...TEXT, expected: 'the name of a field' }, OBJECT),
   headers: either(BOOLEAN, fields(HEADER_FORMS)),
   onError: FUNCTION,
+  ledger: PAYER_FORM,
   ...OBSERVED_FORMS,
 }
 
@@ -178,7 +190,9 @@ function checkFamily<R>(options: GateOptions<R>): void {
       throw new SluiceError('GATE_OPTIONS_INVALID', lost, detail)
     }
   }
-  const ofRules = (['domain', 'descriptors', 'routing', 'onRulesRefused'] as const).find((name) => options[name])
+  const ofRules = (['domain', 'descriptors', 'routing', 'onRulesRefused', 'ledger'] as const).find(
+    (name) => options[name],
+  )
   if (options.rules === undefined && ofRules !== undefined) throw needs(ofRules, 'rules')
 }
 

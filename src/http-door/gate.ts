@@ -323,7 +323,8 @@ export class Gate<R> {
   #newDecider(): Decider<Store> {
     const { store } = this.#open
     const observer = observerOf(this.#options)
-    return this.#full?.(store, observer, this.#shedding?.shedder) ?? new Decider(store, observer, { keepsTurns: true })
+    const full = this.#full?.(store, observer, this.#shedding?.shedder, this.#options.ledger)
+    return full ?? new Decider(store, observer, { keepsTurns: true })
   }
 
   #refundOf(request: R): ((status: number | undefined) => boolean) | undefined {

@@ -20,6 +20,7 @@ export const ENTRIES: readonly [entry: string, needs: readonly string[], names: 
   ['sluice/jwt', [], ['jwt', 'SluiceError']],
   ['sluice/prometheus', ['prom-client', '@opentelemetry/api', 'tdigest', 'bintrees'], ['prometheus', 'SluiceError']],
   ['sluice/koa', [], ['rateLimit', 'SluiceError']],
+  ['sluice/ledger', [], ['ledger', 'SluiceError']],
   ['sluice/nest', NEST, ['SluiceModule', 'SluiceGuard', 'RateLimit', 'SluiceError']],
   ['sluice/opentelemetry', ['@opentelemetry/api'], ['opentelemetry']],
   ['sluice/memcached', [], ['memcached', 'SluiceError']],

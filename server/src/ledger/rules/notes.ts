@@ -1,5 +1,5 @@
 import { impossibleVerdict, refusedVerdict, type Verdict } from 'sluice/internal/core/decision'
-import type { LedgerNote, LedgerRefusal } from 'sluice/internal/core/ledger-note'
+import { type LedgerNote, type LedgerRefusal, paidField, shortField } from 'sluice/internal/core/ledger-note'
 import type { Balance, Shortage } from '../core/account-state.ts'
 import type { Parts } from '../core/lot.ts'
 import { leftIn, partsJson, periodJson, shortJson, shortText, wouldHelp } from '../shortage-text.ts'
@@ -19,14 +19,13 @@ export interface PaidMeter {
 
 /** Says what paid: `"exports";paid=3;from="allowance";left=997;period-ends=1772409600`. */
 export function paidNote(meters: readonly PaidMeter[]): LedgerNote {
-  return { field: meters.map(paidField).join(', '), json: meters.map(paidJson) }
+  return { field: meters.map(fieldOf).join(', '), json: meters.map(paidJson) }
 }
 
-function paidField({ meter, amount, paidFrom, balance }: PaidMeter): string {
+function fieldOf({ meter, amount, paidFrom, balance }: PaidMeter): string {
   if (paidFrom === undefined) return `"${meter}";paid=${amount};buffered`
-  const from = PAYING.filter((part) => paidFrom[part] > 0).join(' ')
-  const left = balance === undefined ? '' : `;left=${leftIn(balance.available)}${endsField(balance)}`
-  return `"${meter}";paid=${amount};from="${from}"${left}`
+  const from = PAYING.filter((part) => paidFrom[part] > 0)
+  return paidField({ meter, amount, from, left: balance && leftIn(balance.available), endsAtMs: balance?.period.endMs })
 }
 
 function paidJson({ meter, amount, paidFrom, balance }: PaidMeter): Readonly<Record<string, unknown>> {
@@ -34,8 +33,6 @@ function paidJson({ meter, amount, paidFrom, balance }: PaidMeter): Readonly<Rec
   if (paidFrom === undefined) return { meter, amount, buffered: true }
   return { meter, amount, paid_from: paidFrom, ...now }
 }
-
-const endsField = ({ period }: Balance): string => `;period-ends=${Math.ceil(period.endMs / 1000)}`
 
 /** A refusal as decisions show it: its verdict, with the status that goes with it. */
 export interface Refused {
@@ -54,12 +51,17 @@ export function shortRefusal(
   }: { readonly balance: Balance | undefined; readonly status: number; readonly nowMs: number },
 ): Refused {
   const { needed, available, ranOut, renewsAtMs } = shortage
-  const ends = balance === undefined ? '' : endsField(balance)
-  const help = wouldHelp(renewsAtMs).join(' ')
   const ledger: LedgerRefusal = {
     code: 'LEDGER_SHORT',
     reason: `meter ${meter} ${shortText(shortage)}`,
-    field: `"${meter}";short=${needed};left=${leftIn(available)};ran-out="${ranOut.join(' ')}";would-help="${help}"${ends}`,
+    field: shortField({
+      meter,
+      needed,
+      left: leftIn(available),
+      ranOut,
+      wouldHelp: wouldHelp(renewsAtMs),
+      endsAtMs: balance?.period.endMs,
+    }),
     json: [{ meter, ...shortJson(shortage), ...(balance && { period: periodJson(balance.period) }) }],
   }
   const waitMs = status === 429 && renewsAtMs !== undefined ? Math.max(1_000, renewsAtMs - nowMs) : undefined
