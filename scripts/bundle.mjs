@@ -23,7 +23,7 @@ const external = ['pg', '@electric-sql/pglite']
  * kilobytes that commands without them read in vain.
  */
 const base =
-  /[\\/]dist[\\/](core[\\/](library-error-rules|error-rules|errors|nearest|duration|rules[\\/]problems)|app[\\/]plural)\.js$/
+  /[\\/]dist[\\/](core[\\/](library-error-rules|error-rules|errors|nearest|duration|sampled-rate|shedding[\\/]priority|rules[\\/]problems)|app[\\/]plural)\.js$/
 
 /** The files of a bundle that have a fixed name. */
 export function bundleOutputs(root) {
