@@ -44,7 +44,15 @@ function withoutTexts(text) {
     /: (?:'(?:[^'\\]|\\.){100,}'|"(?:[^"\\]|\\.){100,}"|`(?:[^`\\]|\\.){100,}`);/gs,
     ': string;',
   )
-  return short.replace(/(\breadonly (?:doc|[A-Z][A-Z\d_]+): )(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*");/g, '$1string;')
+  const plain = short.replace(
+    /(\breadonly (?:doc|[A-Z][A-Z\d_]+): )(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*");/g,
+    '$1string;',
+  )
+  // A table of nothing but texts is its names.
+  return plain.replace(/\{(?:\s*readonly [A-Z][A-Z\d_]*: string;){4,}\s*\}/g, (table) => {
+    const names = [...table.matchAll(/readonly (\w+):/g)].map(([, name]) => `'${name}'`)
+    return `Readonly<Record<${names.join(' | ')}, string>>`
+  })
 }
 
 /** Leaves out constructors that only this package calls, and what is imported for them alone. */
