@@ -178,7 +178,7 @@ export const FAULTS = [
     begin: ({ postgres }) => signalFamily(postgres.pid, 'SIGSTOP'),
     end: ({ postgres }) => signalFamily(postgres.pid, 'SIGCONT'),
     shows: 'ratelimit_database_up',
-    lastsMs: 8_000,
+    lastsMs: 30_000,
   },
   {
     name: 'torn-rules',
