@@ -60,5 +60,5 @@ export function shortField(short: {
   return `"${meter}";short=${needed};left=${left};${why}${endsField(endsAtMs)}`
 }
 
-/** When the period begins anew, in Unix seconds. */
+/** When the next period begins, in Unix seconds. */
 const endsField = (ms: number | undefined): string => (ms === undefined ? '' : `;period-ends=${Math.ceil(ms / 1000)}`)

@@ -6,7 +6,7 @@ import { answerWithout, type Job, type LedgerAnswer, runJobs } from './ledger-ba
 import { AccountIds } from './tables/account-ids.ts'
 
 export interface LedgerOptions {
-  /** Operations of one transaction. Default: 2,000. 1: each is a transaction of its own. */
+  /** Operations of one transaction. Default: 2,000. 1: each has a separate transaction. */
   readonly mostOfBatch?: number
   /** Transactions at the same time, each for other accounts. Default: 2. */
   readonly lanes?: number

@@ -71,7 +71,7 @@ describe('sluice/compat/upstash-ratelimit in memory', () => {
     expect(await successes(ratelimit, 2)).toEqual([true, false])
   })
 
-  it('waits until a request may pass, and no longer than it is told to', async () => {
+  it('waits until a request may pass, and no longer than its timeout', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
     vi.setSystemTime(START_MS)

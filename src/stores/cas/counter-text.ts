@@ -2,7 +2,7 @@ import { NEVER } from '../../core/algorithms/outcome.ts'
 import { type HeldSlice, SliceBook } from '../lending/slice-book.ts'
 import { Counter, type LogRecord } from './counter.ts'
 
-/** The last writes of a counter, the newest last: by them a node recognises one of its own. */
+/** The last writes of a counter, the newest last: a node recognizes its writes by them. */
 export type Operations = readonly string[]
 
 /** A counter that was stored, with the writes that it remembers. */

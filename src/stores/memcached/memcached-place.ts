@@ -17,7 +17,7 @@ export function memcachedPlace(servers: string | readonly string[], options: Mem
     throw new SluiceError('STORE_PLACE_INVALID', 'memcached', got(servers))
   }
   const parsed = addresses.map(serverOf)
-  // All limits of a process with the same servers share them, whoever names them.
+  // All limits of a process with the same servers share them, wherever they are named.
   return {
     identity: parsed.map(({ host, port }) => `${host}:${port}`).join(),
     variant: 'memcached',

@@ -27,7 +27,7 @@ interface Hearers {
 /** Limits of one process at one place with the same options share a store, and so its connection and batches. */
 const shared = new Map<unknown, Map<string, SharedStore>>()
 
-/** Opens a place, or joins those who have opened it with the same options. The last one to let go closes it. */
+/** Opens a place, or shares one that is open with the same options. The last user to let go closes it. */
 export function openOnce(
   { at, options, name }: SharedPlace,
   { log, observer }: Hearers,

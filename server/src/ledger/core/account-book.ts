@@ -40,7 +40,7 @@ export class AccountBook {
     this.#isNew = state.period === undefined
   }
 
-  /** Whether there is anything to store: whoever only looks changes nothing. */
+  /** Whether there is anything to store. A look alone changes nothing. */
   get isChanged(): boolean {
     const changed = this.entries.length + this.changedLots.size + this.changedPeriods.size
     return this.#isNew || changed + this.newHolds.size + this.endedHolds.size > 0

@@ -89,7 +89,7 @@ export class ExportQueue {
     })
   }
 
-  /** Notes that the receiver does not want an event: what it would take is found out anew. */
+  /** Notes that the receiver does not want an event: the export determines again what it would take. */
   async refused({ accountId, lastEntry }: MeterEvent): Promise<void> {
     await this.#db.query(
       `UPDATE sluice.ledger_exports SET sent_entry = NULL, sent_value = NULL, used_at_ms = NULL, sent_at_ms = NULL
@@ -98,7 +98,7 @@ export class ExportQueue {
     )
   }
 
-  /** Notes that the receiver has an event. Whoever notes it second changes nothing. */
+  /** Notes that the receiver has an event. A second note changes nothing. */
   async done({ accountId, lastEntry }: MeterEvent): Promise<void> {
     await this.#db.query(
       `UPDATE sluice.ledger_exports SET done_entry = sent_entry, sent_entry = NULL, sent_value = NULL, used_at_ms = NULL,

@@ -142,7 +142,7 @@ describe('an export to Stripe', { timeout: SLOW_MS }, () => {
     expect(stripe.totals).toEqual(new Map([['cus_acme', 12]]))
   })
 
-  it('keeps what Stripe has no time for, and finds out anew what it refuses', async () => {
+  it('keeps what Stripe has no time for, and determines again what it refuses', async () => {
     const { stripe, use, send, wait } = await open()
     await use('acme', 'e1', 5)
     stripe.mode = 'full'
