@@ -214,7 +214,9 @@ describe('other ways to PostgreSQL', () => {
     for (let i = 0; i < 4; i++) allowed.push((await limiter.check('user')).allowed)
     expect(allowed).toEqual([true, true, true, false])
     await limiter.close()
-    expect(() => postgres('postgres://x' as never)).toThrow('STORE_CLIENT_INVALID')
+    expect(() => postgres('postgres://x' as never)).toThrow(
+      'STORE_CLIENT_INVALID: postgres: got "postgres://x", expected a pool of pg',
+    )
     expect(() => postgres(pool, { table: 'a; DROP TABLE b' })).toThrow('STORE_PLACE_INVALID')
     expect(() => postgres(pool, { tabel: 'a' } as never)).toThrow('OPTION_UNKNOWN')
     const both = { limit: 3, window: '1d', redis: 'redis://127.0.0.1:1', store: postgres(pool) } as const

@@ -27,7 +27,11 @@ export function runSqlOf(client: PostgresClient): RunSql {
     const pool = given as PgClient
     return async (sql, values) => (await pool.query(sql, [...values])).rows
   }
-  throw new SluiceError('STORE_CLIENT_INVALID', 'postgres', got(client))
+  throw new SluiceError(
+    'STORE_CLIENT_INVALID',
+    'postgres',
+    `${got(client)}, expected a pool of pg, or what postgres() of the package postgres returned`,
+  )
 }
 
 /** Returns a name of a table as SQL has it: letters, digits and _, with a schema if it has one. */
